@@ -1,0 +1,24 @@
+# What Accord is built on. MLIR may come from Debian, apt.llvm.org or a local build: point CMAKE_PREFIX_PATH
+# or MLIR_DIR at another one and it wins over the Debian prefix tried here last.
+list(APPEND CMAKE_PREFIX_PATH /usr/lib/llvm-22)
+find_package(MLIR 22.1 REQUIRED CONFIG)
+message(STATUS "MLIR ${LLVM_PACKAGE_VERSION} from ${MLIR_DIR}")
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+# Without it `add_mlir_doc` writes to the root of the file system.
+set(MLIR_BINARY_DIR "${CMAKE_BINARY_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(Z3 REQUIRED IMPORTED_TARGET z3)
+find_path(ANTLR4_INCLUDE_DIR antlr4-runtime.h PATH_SUFFIXES antlr4-runtime REQUIRED)
+find_library(ANTLR4_LIBRARY antlr4-runtime REQUIRED)
+find_program(ANTLR4_TOOL antlr4 REQUIRED)
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()

@@ -1,0 +1,121 @@
+// A training step as plain data: regions of operations with their exact work, bytes and dependences.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace accord {
+
+/// Exact counts. Totals of large jobs pass 2^63 (GPT-3, batch 1536: 3.3e18 FLOP a step), hence 128 bits.
+using Count = __int128;
+
+enum class Phase : uint8_t { Forward, DataGradient, WeightGradient, Update, Communication };
+const char *name(Phase); ///< "forward", "data_gradient", "weight_gradient", "update", "communication"
+
+/// Which kind of core an operation wants. `None`: a view (reshape, split of a contiguous buffer) that costs nothing.
+enum class CoreKind : uint8_t { None, Tensor, Vector };
+const char *name(CoreKind);
+
+enum class Category : uint8_t { Weights, Gradients, OptimizerStates, Activations, Temporaries, Inputs };
+constexpr unsigned kCategories = 6;
+const char *name(Category);
+
+struct SourceLocation {
+  std::string file;
+  unsigned line = 0, column = 0;
+};
+
+using ValueId = uint32_t;
+using OperationId = uint32_t;
+using RegionId = uint32_t;
+constexpr uint32_t kNone = ~0u;
+
+/// A tensor that lives in device memory while some schedule slot needs it. Value ids are global to the graph.
+struct Value {
+  std::string name;
+  int64_t bytes = 0; ///< of one instance; a stash value of a repeat counts all iterations
+  Category category = Category::Activations;
+  RegionId region = kNone; ///< where it is defined
+  /// A stacked value (a repeat's stash): `bytes` is the whole; `slices` its number of iterations, else 1.
+  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes it.
+  int64_t slices = 1;
+  /// A view shares the storage of another value (reshape, a region's argument bound from outside); kNone otherwise.
+  ValueId alias = kNone;
+};
+
+enum class IteratorKind : uint8_t { Parallel, Reduction };
+struct Loop {
+  int64_t extent = 1;
+  IteratorKind kind = IteratorKind::Parallel;
+};
+
+/// One operation of one region, executed once per iteration of that region.
+struct Operation {
+  std::string name; ///< unique in the graph: "block.fc1", "block.fc1.weight_gradient"
+  std::string kind; ///< "linear", "layer_norm", "contract", "repeat"
+  Phase phase = Phase::Forward;
+  CoreKind core = CoreKind::None;
+  std::string type = "fp32"; ///< arithmetic of its inner loop: "bf16", "fp32", "tf32", "fp16", "int32"
+  int64_t flops = 0;         ///< floating-point operations, a multiply-accumulate is 2; view: 0
+  int64_t bytesRead = 0;     ///< compulsory: each operand once
+  int64_t bytesWritten = 0;  ///< compulsory: each result once
+  bool contraction = false;  ///< multiply-accumulates (counts towards model FLOPs)
+  std::vector<Loop> domain;  ///< iteration domain from WorkOpInterface
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  RegionId region = 0;      ///< the region it is in
+  RegionId body = kNone;    ///< of a repeat
+  SourceLocation location;
+};
+
+/// A block of operations in dependence order. Region 0 is the whole step.
+/// A repeat's body runs `count` times; `carried` values make iteration i+1 depend on iteration i.
+struct Region {
+  std::string name; ///< "step", "block", …
+  int64_t count = 1;
+  RegionId parent = kNone;
+  OperationId owner = kNone;            ///< the repeat operation in the parent
+  std::vector<OperationId> operations;  ///< in dependence order
+  struct Carried {
+    ValueId argument; ///< value inside the body at the start of an iteration
+    ValueId yielded;  ///< value inside the body that becomes the next iteration's argument
+    ValueId initial;  ///< value in the parent that starts it
+    ValueId result;   ///< value in the parent after the last iteration
+  };
+  std::vector<Carried> carried;
+  /// Stashes written per iteration: `inside` (body value) becomes a slice of `stacked` (parent value).
+  struct Slice {
+    ValueId inside;
+    ValueId stacked;
+  };
+  std::vector<Slice> stashed;   ///< body -> parent, grows
+  std::vector<Slice> unstashed; ///< parent -> body argument, shrinks
+};
+
+/// Memory that is there during the whole step: weights, gradient buffers, optimizer states.
+struct Resident {
+  std::string name; ///< of the parameter
+  Category category = Category::Weights;
+  int64_t bytes = 0; ///< of all copies together
+};
+
+/// Region 0 runs `microbatches` times before its operations of phase Update run once: those are in region `update`.
+struct WorkGraph {
+  std::string model;     ///< "gpt2_xl"
+  std::string precision; ///< "mixed(bf16)"
+  std::string optimizer; ///< "adam"
+  int64_t microbatch = 1;
+  int64_t microbatches = 1; ///< gradient accumulation steps on this device
+  int64_t parameters = 0;   ///< trained scalars
+  std::vector<Value> values;
+  std::vector<Operation> operations; ///< of all regions, indexed by OperationId
+  std::vector<Region> regions;       ///< [0] one micro-batch, [1] the update, then repeat bodies
+  std::vector<Resident> residents;
+
+  /// How often an operation runs in one step: counts of the enclosing regions, times microbatches outside the update.
+  Count executions(OperationId) const;
+};
+constexpr RegionId kMicrobatchRegion = 0;
+constexpr RegionId kUpdateRegion = 1;
+
+} // namespace accord
