@@ -84,7 +84,8 @@ Dependences Dependences::of(const WorkGraph &graph) {
     const Region &body = graph.regions[op.body];
     for (const Region::Carried &c : body.carried) {
       read(id, c.initial);
-      // A yielded value that the body does not make (the argument itself, or one from outside) is read by the repeat.
+      // A yielded value that the body does not make (the argument itself, or one from outside) is
+      // read by the repeat.
       ValueId source = d.source[c.yielded];
       OperationId maker = d.producer[source];
       if (maker == kNone ? graph.values[source].region != op.body
