@@ -39,14 +39,14 @@ Dependences Dependences::of(const WorkGraph &graph) {
       d.producer[s.stacked] = id;
   }
 
-  std::vector<bool> changing = changingArguments(graph);
+  d.changing = changingArguments(graph);
   d.root.resize(values);
   d.source.resize(values);
   for (ValueId v = 0; v < values; ++v) {
     ValueId at = v;
     size_t steps = 0;
     auto follow = [&](auto stop) {
-      while (!changing[at] && graph.values[at].alias != kNone && !stop(at) && ++steps <= values)
+      while (!d.changing[at] && graph.values[at].alias != kNone && !stop(at) && ++steps <= values)
         at = graph.values[at].alias;
       return at;
     };

@@ -7,6 +7,9 @@ namespace accord {
 /// Derived from the values of a graph whose ids are in range. Adjacency lists are sorted and free
 /// of duplicates.
 struct Dependences {
+  /// By ValueId: an argument that stands for another storage in each iteration (carried, or a slice
+  /// of a stack).
+  std::vector<bool> changing;
   std::vector<OperationId> producer; ///< by ValueId: the operation that makes it, or kNone
   /// By ValueId: the value whose storage it shares. Aliases are followed up to an argument that
   /// changes with the iteration (carried, or a slice of a stack), which is a root of its own.
