@@ -1,0 +1,63 @@
+# The lit suite: which files are tests, what their RUN lines may say, and a clean world to run them in.
+import importlib.util
+import os
+import shutil
+
+import lit.formats
+
+config.name = "accord"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".accel", ".dnn", ".test"]
+config.excludes = ["Inputs", "unit", "bench", "README.md"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.accord_build_dir, "test")
+
+# A test sees neither the user's home, nor his settings, nor his colours.
+home = os.path.join(config.test_exec_root, "home")
+os.makedirs(home, exist_ok=True)
+path = [config.accord_bin_dir, config.llvm_tools_dir, "/usr/local/bin", "/usr/bin", "/bin"]
+config.environment = {
+    "HOME": home,
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "NO_COLOR": "1",
+    "PATH": os.pathsep.join(path),
+    "TERM": "dumb",
+    "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+}
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+source = config.accord_source_dir
+config.substitutions += [
+    ("%examples", os.path.join(source, "examples")),
+    ("%catalog", os.path.join(source, "lib", "catalog")),
+    ("%source", source),
+    ("%build", config.accord_build_dir),
+    ("%python", config.accord_python),
+    ("%cc", config.accord_cc),
+    ("%cxx", config.accord_cxx),
+    ("%chromium", config.accord_chromium),
+]
+
+# `--param fast=1` leaves out the tests that say `REQUIRES: slow`.
+if not lit_config.params.get("fast"):
+    config.available_features.add("slow")
+if shutil.which(config.accord_cc):
+    config.available_features.add("cc")
+if shutil.which("shellcheck"):
+    config.available_features.add("shellcheck")
+if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
+    config.available_features.add("chromium")
+if config.accord_sanitize:
+    config.available_features.add("sanitizer")
+if os.geteuid() == 0:
+    config.available_features.add("root")
+for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server"):
+    if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
+        config.available_features.add(tool)
+
+# No test may hang the run; lit kills one that does where Debian's python3-psutil is there to do it.
+if importlib.util.find_spec("psutil"):
+    lit_config.maxIndividualTestTime = int(lit_config.params.get("timeout", "300"))

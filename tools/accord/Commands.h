@@ -1,0 +1,20 @@
+// The sub-commands of `accord`. Each `add…` declares its options and leaves its exit status in `status` when chosen.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace accord {
+
+void addCompile(CLI::App &app, int &status);
+void addEstimate(CLI::App &app, int &status);
+void addSchedule(CLI::App &app, int &status);
+void addVerify(CLI::App &app, int &status);
+void addExplain(CLI::App &app, int &status);
+void addDiff(CLI::App &app, int &status);
+void addFormat(CLI::App &app, int &status);
+/// Commands whose meaning comes later; each says so by name instead of being unknown.
+void addLater(CLI::App &app, int &status);
+
+} // namespace accord
