@@ -1,5 +1,6 @@
 #include "lib/emit/EstimateJson.h"
 #include "lib/emit/JsonText.h"
+#include "lib/support/Version.h"
 
 using namespace llvm;
 namespace accord {
@@ -34,23 +35,24 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
     for (size_t l = 0; l < cost.bytes.size() && l < machine.memories.size(); ++l)
       bytes[json::ObjectKey(json::fixUTF8(machine.memories[l].name))] = cost.bytes[l].value;
     bool placed = cost.core >= 0 && static_cast<size_t>(cost.core) < machine.cores.size();
-    operations.push_back(json::Object{{"name", jsonString(op.name)},
-                                      {"kind", jsonString(op.kind)},
-                                      {"phase", name(op.phase)},
-                                      {"core", placed ? jsonString(machine.cores[cost.core].name) : nullptr},
-                                      {"count", jsonCount(graph.executions(id))},
-                                      {"cycles", cost.cycles.value},
-                                      {"time_s", cost.time.value},
-                                      {"energy_J", cost.energy.value},
-                                      {"flops", op.flops},
-                                      {"bytes", std::move(bytes)},
-                                      {"bound", jsonString(cost.bound)}});
+    operations.push_back(
+        json::Object{{"name", jsonString(op.name)},
+                     {"kind", jsonString(op.kind)},
+                     {"phase", name(op.phase)},
+                     {"core", placed ? jsonString(machine.cores[cost.core].name) : nullptr},
+                     {"count", jsonCount(graph.executions(id))},
+                     {"cycles", cost.cycles.value},
+                     {"time_s", cost.time.value},
+                     {"energy_J", cost.energy.value},
+                     {"flops", op.flops},
+                     {"bytes", std::move(bytes)},
+                     {"bound", jsonString(cost.bound)}});
   }
   json::Array assumptions;
   for (const std::string &text : costs.assumptions)
     assumptions.push_back(jsonString(text));
   return json::Object{{"command", "estimate"},
-                      {"version", ACCORD_VERSION},
+                      {"version", kVersion},
                       {"status", "done"},
                       {"model", jsonString(graph.model)},
                       {"machine", jsonString(machine.name)},

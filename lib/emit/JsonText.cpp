@@ -10,14 +10,50 @@ namespace accord {
 namespace {
 
 /// Keys in the order people look for them; all others follow alphabetically.
-constexpr const char *kOrder[] = {
-    "id",          "schema",    "command",   "version",         "status",            "job",           "name",
-    "kind",        "phase",     "core",      "instance",        "operation",         "start_ps",      "duration_ps",
-    "count",       "objective", "value",     "unit",            "bound",             "proof",         "gap",
-    "step_time_s", "throughput", "batch",    "tensor_parallel", "pipeline_parallel", "data_parallel", "microbatch",
-    "microbatches", "cycles",   "time_s",    "energy_J",        "flops",             "bytes",         "stages",
-    "memory",      "conflict",  "constraint", "file",           "line",              "column",        "assumptions",
-    "operations",  "totals"};
+constexpr const char *kOrder[] = {"id",
+                                  "schema",
+                                  "command",
+                                  "version",
+                                  "status",
+                                  "job",
+                                  "name",
+                                  "kind",
+                                  "phase",
+                                  "core",
+                                  "instance",
+                                  "operation",
+                                  "start_ps",
+                                  "duration_ps",
+                                  "count",
+                                  "objective",
+                                  "value",
+                                  "unit",
+                                  "bound",
+                                  "proof",
+                                  "gap",
+                                  "step_time_s",
+                                  "throughput",
+                                  "batch",
+                                  "tensor_parallel",
+                                  "pipeline_parallel",
+                                  "data_parallel",
+                                  "microbatch",
+                                  "microbatches",
+                                  "cycles",
+                                  "time_s",
+                                  "energy_J",
+                                  "flops",
+                                  "bytes",
+                                  "stages",
+                                  "memory",
+                                  "conflict",
+                                  "constraint",
+                                  "file",
+                                  "line",
+                                  "column",
+                                  "assumptions",
+                                  "operations",
+                                  "totals"};
 
 unsigned rank(StringRef key) {
   for (unsigned i = 0; i < std::size(kOrder); ++i)
@@ -87,7 +123,8 @@ void appendScalar(std::string &out, const json::Value &value) {
 }
 
 /// One line; false as soon as it is longer than `limit`.
-bool appendFlat(std::string &out, const json::Value &value, size_t limit, StringRef comma, StringRef colon) {
+bool appendFlat(std::string &out, const json::Value &value, size_t limit, StringRef comma,
+                StringRef colon) {
   bool first = true;
   auto separate = [&] {
     if (!first)
@@ -200,7 +237,8 @@ Expected<json::Value> parseJson(StringRef text, StringRef path) {
       quoted = true;
     } else if (c == '[' || c == '{') {
       if (++depth > kDeepest)
-        return createStringError("%s: JSON nested deeper than %u levels", path.str().c_str(), kDeepest);
+        return createStringError("%s: JSON nested deeper than %u levels", path.str().c_str(),
+                                 kDeepest);
     } else if ((c == ']' || c == '}') && depth) {
       --depth;
     }

@@ -33,7 +33,8 @@ Metrics measure(const Plan &plan) {
     if (flops > most)
       most = flops, m.peakType = type;
   for (const Core &core : plan.machine.cores)
-    if (auto it = core.peak.find(m.peakType); core.kind == CoreKind::Tensor && it != core.peak.end())
+    if (auto it = core.peak.find(m.peakType);
+        core.kind == CoreKind::Tensor && it != core.peak.end())
       m.peak += it->second * static_cast<double>(core.count);
   if (m.step.value > 0 && m.peak.value > 0)
     m.mfu = static_cast<double>(m.modelFlops) / (m.step.value * m.peak.value);
@@ -50,7 +51,8 @@ std::vector<KindTime> timeByKind(const Plan &plan) {
     const Operation &op = plan.graph.operations[id];
     if (cost.time.value <= 0)
       return;
-    KindTime &sum = sums.try_emplace({op.kind, op.phase}, KindTime{op.kind, op.phase, {}, 0}).first->second;
+    KindTime &sum =
+        sums.try_emplace({op.kind, op.phase}, KindTime{op.kind, op.phase, {}, 0}).first->second;
     sum.time += cost.time * static_cast<double>(times);
     sum.flops += times * op.flops;
   });

@@ -1,4 +1,5 @@
-// Whoever reads a plan may follow every index in it: this is where a forged or truncated file is refused.
+// Whoever reads a plan may follow every index in it: this is where a forged or truncated file is
+// refused.
 #include "lib/emit/PlanJson.h"
 #include <limits>
 
@@ -68,8 +69,9 @@ bool checkRegions(const WorkGraph &g, Path p) {
         return fail(p.index(i).field("parent"), kNoRegion);
       else if (++steps > g.regions.size())
         return fail(p.index(i).field("parent"), "regions in a circle");
-    if (i > kUpdateRegion && (r.parent == kNone || r.owner == kNone || g.operations[r.owner].body != i ||
-                              g.operations[r.owner].region != r.parent))
+    if (i > kUpdateRegion &&
+        (r.parent == kNone || r.owner == kNone || g.operations[r.owner].body != i ||
+         g.operations[r.owner].region != r.parent))
       return fail(p.index(i), "a repeat's body without its repeat");
     if (!within(r.operations, g.operations.size(), p.index(i).field("operations"), kNoOperation))
       return false;
@@ -97,7 +99,8 @@ bool checkSchedule(const Plan &plan, Path p) {
   for (size_t i = 0; i < s.regions.size(); ++i)
     for (size_t j = 0; j < s.regions[i].slots.size(); ++j) {
       const Slot &slot = s.regions[i].slots[j];
-      // Never the temporary of a path kept beyond its full expression: children point to their parents.
+      // Never the temporary of a path kept beyond its full expression: children point to their
+      // parents.
       auto slotFail = [&](StringLiteral key, StringLiteral message) {
         return fail(p.field("regions").index(i).field("slots").index(j).field(key), message);
       };
@@ -105,7 +108,8 @@ bool checkSchedule(const Plan &plan, Path p) {
         return slotFail("operation", kNoOperation);
       if (slot.core < -1 || slot.core >= static_cast<int64_t>(cores))
         return slotFail("core", kNoCore);
-      if (slot.core >= 0 && (slot.instance < 0 || slot.instance >= plan.machine.cores[slot.core].count))
+      if (slot.core >= 0 &&
+          (slot.instance < 0 || slot.instance >= plan.machine.cores[slot.core].count))
         return slotFail("instance", "the core has no such instance");
       if (slot.duration.value > std::numeric_limits<int64_t>::max() - slot.start.value)
         return slotFail("duration_ps", "the end is past the end of time");
@@ -123,12 +127,14 @@ bool checkIndices(const Plan &plan, Path p) {
     return fail(p.field("graph"), "a batch below one");
   if (!checkValues(g, p.field("graph").field("values")) ||
       !checkOperations(g, p.field("graph").field("operations")) ||
-      !checkRegions(g, p.field("graph").field("regions")) || !checkSchedule(plan, p.field("schedule")))
+      !checkRegions(g, p.field("graph").field("regions")) ||
+      !checkSchedule(plan, p.field("schedule")))
     return false;
   for (size_t i = 0; i < plan.machine.cores.size(); ++i) {
     const Core &core = plan.machine.cores[i];
     if (core.reads < -1 || core.reads >= static_cast<int64_t>(memories))
-      return fail(p.field("machine").field("cores").index(i).field("reads"), "no memory has this number");
+      return fail(p.field("machine").field("cores").index(i).field("reads"),
+                  "no memory has this number");
     if (core.count < 1)
       return fail(p.field("machine").field("cores").index(i).field("count"), "a count below one");
   }
@@ -139,7 +145,8 @@ bool checkIndices(const Plan &plan, Path p) {
     if (costs[i].core < -1 || costs[i].core >= static_cast<int64_t>(plan.machine.cores.size()))
       return fail(p.field("costs").field("operations").index(i).field("core"), kNoCore);
     if (costs[i].bytes.size() > memories || costs[i].transfer.size() > memories)
-      return fail(p.field("costs").field("operations").index(i), "more levels than the machine has memories");
+      return fail(p.field("costs").field("operations").index(i),
+                  "more levels than the machine has memories");
   }
   if (!plan.timing.empty() && plan.timing.size() != operations)
     return fail(p.field("timing_ps"), "expected one per operation");

@@ -40,7 +40,8 @@ bool fromJSON(const json::Value &e, Picoseconds &out, Path p) {
 }
 
 namespace {
-/// Fields of an object, with the conversions this document needs. `ok` stays false once something failed.
+/// Fields of an object, with the conversions this document needs. `ok` stays false once something
+/// failed.
 class Fields {
 public:
   Fields(const json::Value &value, Path path) : map(value, path), ok(static_cast<bool>(map)) {}
@@ -155,7 +156,8 @@ bool fromJSON(const json::Value &e, Resident &r, Path p) {
 bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
   return bool(Fields(e, p)("model", g.model)("precision", g.precision)("optimizer", g.optimizer)(
       "microbatch", g.microbatch)("microbatches", g.microbatches)("parameters", g.parameters)(
-      "values", g.values)("operations", g.operations)("regions", g.regions)("residents", g.residents));
+      "values", g.values)("operations", g.operations)("regions", g.regions)("residents",
+                                                                            g.residents));
 }
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
@@ -163,14 +165,15 @@ bool fromJSON(const json::Value &e, Memory &m, Path p) {
       "double_buffered", m.doubleBuffered)("origins", m.origins));
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
-  return bool(Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
-                  "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
-                  .narrow("reads", c.reads)("efficiency", c.efficiency)("origins", c.origins));
+  return bool(
+      Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
+          "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
+          .narrow("reads", c.reads)("efficiency", c.efficiency)("origins", c.origins));
 }
 bool fromJSON(const json::Value &e, Machine &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
-                  "energy_per_flop_J", m.energyPerFlop)("cost_model", m.costModel)("origins", m.origins)(
-                  "memories", m.memories)("cores", m.cores)
+                  "energy_per_flop_J", m.energyPerFlop)("cost_model", m.costModel)(
+                  "origins", m.origins)("memories", m.memories)("cores", m.cores)
                   .location(m.location));
 }
 bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
@@ -182,8 +185,10 @@ bool fromJSON(const json::Value &e, Costs &c, Path p) {
   return bool(Fields(e, p)("assumptions", c.assumptions)("operations", c.operations));
 }
 bool fromJSON(const json::Value &e, Slot &s, Path p) {
-  return bool(Fields(e, p).narrow("operation", s.operation).narrow("core", s.core).narrow(
-      "instance", s.instance)("start_ps", s.start)("duration_ps", s.duration));
+  return bool(Fields(e, p)
+                  .narrow("operation", s.operation)
+                  .narrow("core", s.core)
+                  .narrow("instance", s.instance)("start_ps", s.start)("duration_ps", s.duration));
 }
 bool fromJSON(const json::Value &e, RegionSchedule &r, Path p) {
   return bool(Fields(e, p)("length_ps", r.length)("critical_path_ps", r.criticalPath)(
@@ -206,7 +211,8 @@ bool fromJSON(const json::Value &e, MemoryPoint &m, Path p) {
 }
 bool fromJSON(const json::Value &e, MemoryUse &m, Path p) {
   std::map<std::string, int64_t> atPeak;
-  if (!Fields(e, p)("peak_bytes", m.peak)("when_ps", m.when)("at_peak", atPeak)("timeline", m.timeline))
+  if (!Fields(e, p)("peak_bytes", m.peak)("when_ps", m.when)("at_peak", atPeak)("timeline",
+                                                                                m.timeline))
     return false;
   for (unsigned c = 0; c < kCategories; ++c) {
     auto it = atPeak.find(name(static_cast<Category>(c)));
@@ -230,8 +236,8 @@ bool fromJSON(const json::Value &e, Timing &t, Path p) {
   return true;
 }
 bool fromJSON(const json::Value &e, Conflict &c, Path p) {
-  return bool(Fields(e, p)("constraint", c.constraint)("file", c.file).narrow("line", c.line)(
-      "detail", c.detail));
+  return bool(Fields(e, p)("constraint", c.constraint)("file", c.file)
+                  .narrow("line", c.line)("detail", c.detail));
 }
 bool fromJSON(const json::Value &e, Plan &plan, Path p) {
   std::string command, status;
@@ -252,11 +258,13 @@ bool fromJSON(const json::Value &e, Plan &plan, Path p) {
     p.field(objective ? "bound" : "objective").report("missing value");
     return false;
   }
-  if (!Fields(*objective, p.field("objective"))("name", plan.objective)("value", plan.objectiveValue) ||
+  if (!Fields(*objective, p.field("objective"))("name", plan.objective)("value",
+                                                                        plan.objectiveValue) ||
       !Fields(*bound, p.field("bound"))("value", plan.objectiveBound))
     return false;
-  if (!Fields(e, p)("version", plan.version)("status", status)("job", plan.job)("batch", plan.batch)(
-           "memory", plan.memory)("assumptions", plan.assumptions)("conflict", plan.conflicts)
+  if (!Fields(e, p)("version", plan.version)("status", status)("job", plan.job)(
+           "batch", plan.batch)("memory", plan.memory)("assumptions",
+                                                       plan.assumptions)("conflict", plan.conflicts)
            .ids("critical_path", plan.criticalPath)("graph", plan.graph)("machine", plan.machine)(
                "costs", plan.costs)("schedule", plan.schedule)("timing_ps", plan.timing))
     return false;

@@ -56,23 +56,17 @@ json::Value write(const Value &v) {
 }
 
 json::Value write(const Operation &op) {
-  json::Object o{{"name", jsonString(op.name)},
-                 {"kind", jsonString(op.kind)},
-                 {"phase", name(op.phase)},
-                 {"core", name(op.core)},
-                 {"type", jsonString(op.type)},
-                 {"flops", op.flops},
-                 {"bytes_read", op.bytesRead},
-                 {"bytes_written", op.bytesWritten},
-                 {"contraction", op.contraction},
-                 {"operands", ids(op.operands)},
-                 {"results", ids(op.results)},
-                 {"region", static_cast<int64_t>(op.region)}};
+  json::Object o{{"name", jsonString(op.name)},   {"kind", jsonString(op.kind)},
+                 {"phase", name(op.phase)},       {"core", name(op.core)},
+                 {"type", jsonString(op.type)},   {"flops", op.flops},
+                 {"bytes_read", op.bytesRead},    {"bytes_written", op.bytesWritten},
+                 {"contraction", op.contraction}, {"operands", ids(op.operands)},
+                 {"results", ids(op.results)},    {"region", static_cast<int64_t>(op.region)}};
   if (!op.domain.empty())
     o["domain"] = list(op.domain, [](const Loop &loop) {
-      return json::Value(json::Object{
-          {"extent", loop.extent},
-          {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
+      return json::Value(
+          json::Object{{"extent", loop.extent},
+                       {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
     });
   addId(o, "body", op.body);
   addLocation(o, op.location);
@@ -84,7 +78,8 @@ json::Value write(const Region &r) {
     return json::Value(json::Object{{"inside", static_cast<int64_t>(s.inside)},
                                     {"stacked", static_cast<int64_t>(s.stacked)}});
   };
-  json::Object o{{"name", jsonString(r.name)}, {"count", r.count}, {"operations", ids(r.operations)}};
+  json::Object o{
+      {"name", jsonString(r.name)}, {"count", r.count}, {"operations", ids(r.operations)}};
   addId(o, "parent", r.parent);
   addId(o, "owner", r.owner);
   o["carried"] = list(r.carried, [](const Region::Carried &c) {
@@ -116,78 +111,78 @@ json::Value write(const WorkGraph &g) {
 }
 
 json::Value write(const Machine &m) {
-  json::Object o{
-      {"name", jsonString(m.name)},
-      {"clock_hz", m.clock.value},
-      {"idle_W", m.idle.value},
-      {"tdp_W", m.tdp.value},
-      {"energy_per_flop_J", m.energyPerFlop.value},
-      {"cost_model", jsonString(m.costModel)},
-      {"origins", origins(m.origins)},
-      {"memories", list(m.memories, [](const Memory &l) {
-         return json::Value(json::Object{{"name", jsonString(l.name)},
-                                         {"kind", jsonString(l.kind)},
-                                         {"capacity_bytes", l.capacity.value},
-                                         {"bandwidth_bytes_per_s", l.bandwidth.value},
-                                         {"latency_s", l.latency.value},
-                                         {"energy_per_byte_J", l.energy.value},
-                                         {"double_buffered", l.doubleBuffered},
-                                         {"origins", origins(l.origins)}});
-       })},
-      {"cores", list(m.cores, [](const Core &c) {
-         json::Object peak;
-         for (const auto &[type, rate] : c.peak)
-           peak[json::ObjectKey(json::fixUTF8(type))] = rate.value;
-         return json::Value(json::Object{{"name", jsonString(c.name)},
-                                         {"kind", name(c.kind)},
-                                         {"count", c.count},
-                                         {"peak_flops_per_s", std::move(peak)},
-                                         {"rows", c.rows},
-                                         {"cols", c.cols},
-                                         {"lanes", c.lanes},
-                                         {"dataflow", jsonString(c.dataflow)},
-                                         {"reads", c.reads},
-                                         {"efficiency", c.efficiency},
-                                         {"origins", origins(c.origins)}});
-       })}};
+  json::Object o{{"name", jsonString(m.name)},
+                 {"clock_hz", m.clock.value},
+                 {"idle_W", m.idle.value},
+                 {"tdp_W", m.tdp.value},
+                 {"energy_per_flop_J", m.energyPerFlop.value},
+                 {"cost_model", jsonString(m.costModel)},
+                 {"origins", origins(m.origins)},
+                 {"memories", list(m.memories,
+                                   [](const Memory &l) {
+                                     return json::Value(
+                                         json::Object{{"name", jsonString(l.name)},
+                                                      {"kind", jsonString(l.kind)},
+                                                      {"capacity_bytes", l.capacity.value},
+                                                      {"bandwidth_bytes_per_s", l.bandwidth.value},
+                                                      {"latency_s", l.latency.value},
+                                                      {"energy_per_byte_J", l.energy.value},
+                                                      {"double_buffered", l.doubleBuffered},
+                                                      {"origins", origins(l.origins)}});
+                                   })},
+                 {"cores", list(m.cores, [](const Core &c) {
+                    json::Object peak;
+                    for (const auto &[type, rate] : c.peak)
+                      peak[json::ObjectKey(json::fixUTF8(type))] = rate.value;
+                    return json::Value(json::Object{{"name", jsonString(c.name)},
+                                                    {"kind", name(c.kind)},
+                                                    {"count", c.count},
+                                                    {"peak_flops_per_s", std::move(peak)},
+                                                    {"rows", c.rows},
+                                                    {"cols", c.cols},
+                                                    {"lanes", c.lanes},
+                                                    {"dataflow", jsonString(c.dataflow)},
+                                                    {"reads", c.reads},
+                                                    {"efficiency", c.efficiency},
+                                                    {"origins", origins(c.origins)}});
+                  })}};
   addLocation(o, m.location);
   return o;
 }
 
 json::Value write(const Costs &costs) {
-  return json::Object{
-      {"assumptions", strings(costs.assumptions)},
-      {"operations", list(costs.operations, [](const OperationCost &c) {
-         return json::Value(json::Object{{"core", c.core},
-                                         {"time_s", c.time.value},
-                                         {"cycles", c.cycles.value},
-                                         {"compute_s", c.compute.value},
-                                         {"bytes", units(c.bytes)},
-                                         {"transfer_s", units(c.transfer)},
-                                         {"energy_J", c.energy.value},
-                                         {"bound", jsonString(c.bound)},
-                                         {"formula", jsonString(c.formula)}});
-       })}};
+  return json::Object{{"assumptions", strings(costs.assumptions)},
+                      {"operations", list(costs.operations, [](const OperationCost &c) {
+                         return json::Value(json::Object{{"core", c.core},
+                                                         {"time_s", c.time.value},
+                                                         {"cycles", c.cycles.value},
+                                                         {"compute_s", c.compute.value},
+                                                         {"bytes", units(c.bytes)},
+                                                         {"transfer_s", units(c.transfer)},
+                                                         {"energy_J", c.energy.value},
+                                                         {"bound", jsonString(c.bound)},
+                                                         {"formula", jsonString(c.formula)}});
+                       })}};
 }
 
 json::Value write(const Schedule &s) {
-  return json::Object{{"step_ps", s.step.value},
-                      {"bound_ps", s.bound.value},
-                      {"proof", jsonString(s.proof)},
-                      {"regions", list(s.regions, [](const RegionSchedule &r) {
-                         return json::Value(json::Object{
-                             {"length_ps", r.length.value},
-                             {"critical_path_ps", r.criticalPath.value},
-                             {"resource_bound_ps", r.resourceBound.value},
-                             {"slots", list(r.slots, [](const Slot &slot) {
-                                return json::Value(json::Object{
-                                    {"operation", static_cast<int64_t>(slot.operation)},
-                                    {"core", slot.core},
-                                    {"instance", slot.instance},
-                                    {"start_ps", slot.start.value},
-                                    {"duration_ps", slot.duration.value}});
-                              })}});
-                       })}};
+  return json::Object{
+      {"step_ps", s.step.value},
+      {"bound_ps", s.bound.value},
+      {"proof", jsonString(s.proof)},
+      {"regions", list(s.regions, [](const RegionSchedule &r) {
+         return json::Value(json::Object{{"length_ps", r.length.value},
+                                         {"critical_path_ps", r.criticalPath.value},
+                                         {"resource_bound_ps", r.resourceBound.value},
+                                         {"slots", list(r.slots, [](const Slot &slot) {
+                                            return json::Value(json::Object{
+                                                {"operation", static_cast<int64_t>(slot.operation)},
+                                                {"core", slot.core},
+                                                {"instance", slot.instance},
+                                                {"start_ps", slot.start.value},
+                                                {"duration_ps", slot.duration.value}});
+                                          })}});
+       })}};
 }
 
 json::Object byCategory(const std::array<int64_t, kCategories> &bytes) {
@@ -257,40 +252,39 @@ json::Value toJson(const Plan &plan) {
                                     {"line", static_cast<int64_t>(c.line)},
                                     {"detail", jsonString(c.detail)}});
   });
-  return json::Object{
-      {"schema", 1},
-      {"command", "compile"},
-      {"version", jsonString(plan.version)},
-      {"status", plan.feasible ? "done" : "infeasible"},
-      {"job", jsonString(plan.job)},
-      {"objective", json::Object{{"name", jsonString(plan.objective)},
-                                 {"value", plan.objectiveValue},
-                                 {"unit", unit}}},
-      {"bound", json::Object{{"value", plan.objectiveBound},
-                             {"unit", unit},
-                             {"proof", jsonString(plan.schedule.proof)}}},
-      {"gap", metrics.gap},
-      {"step_time_s", metrics.step.value},
-      {"throughput", metrics.throughput},
-      {"model_flops", jsonCount(metrics.modelFlops)},
-      {"mfu", metrics.mfu},
-      {"energy_J", metrics.energy.value},
-      {"batch", plan.batch},
-      {"tensor_parallel", 1},
-      {"pipeline_parallel", 1},
-      {"data_parallel", 1},
-      {"microbatch", plan.graph.microbatch},
-      {"microbatches", plan.graph.microbatches},
-      {"stages", std::move(stages)},
-      {"memory", write(plan.memory, metrics)},
-      {"assumptions", strings(plan.assumptions)},
-      {"conflict", std::move(conflicts)},
-      {"critical_path", ids(plan.criticalPath)},
-      {"graph", write(plan.graph)},
-      {"machine", write(plan.machine)},
-      {"costs", write(plan.costs)},
-      {"schedule", write(plan.schedule)},
-      {"timing_ps", std::move(timing)}};
+  return json::Object{{"schema", 1},
+                      {"command", "compile"},
+                      {"version", jsonString(plan.version)},
+                      {"status", plan.feasible ? "done" : "infeasible"},
+                      {"job", jsonString(plan.job)},
+                      {"objective", json::Object{{"name", jsonString(plan.objective)},
+                                                 {"value", plan.objectiveValue},
+                                                 {"unit", unit}}},
+                      {"bound", json::Object{{"value", plan.objectiveBound},
+                                             {"unit", unit},
+                                             {"proof", jsonString(plan.schedule.proof)}}},
+                      {"gap", metrics.gap},
+                      {"step_time_s", metrics.step.value},
+                      {"throughput", metrics.throughput},
+                      {"model_flops", jsonCount(metrics.modelFlops)},
+                      {"mfu", metrics.mfu},
+                      {"energy_J", metrics.energy.value},
+                      {"batch", plan.batch},
+                      {"tensor_parallel", 1},
+                      {"pipeline_parallel", 1},
+                      {"data_parallel", 1},
+                      {"microbatch", plan.graph.microbatch},
+                      {"microbatches", plan.graph.microbatches},
+                      {"stages", std::move(stages)},
+                      {"memory", write(plan.memory, metrics)},
+                      {"assumptions", strings(plan.assumptions)},
+                      {"conflict", std::move(conflicts)},
+                      {"critical_path", ids(plan.criticalPath)},
+                      {"graph", write(plan.graph)},
+                      {"machine", write(plan.machine)},
+                      {"costs", write(plan.costs)},
+                      {"schedule", write(plan.schedule)},
+                      {"timing_ps", std::move(timing)}};
 }
 
 } // namespace accord
