@@ -12,6 +12,8 @@ struct OperationCost {
   std::vector<Bytes> bytes;  ///< per memory level, as in Machine::memories
   std::vector<Seconds> transfer; ///< per memory level
   Joules energy;
+  std::string model; ///< the cost model that priced it: "peak", "array", …; "schedule" for a repeat
+  std::string type;  ///< arithmetic whose peak was used; differs from the operation's type after a fallback
   std::string bound; ///< "compute", "bandwidth hbm", "view", or "critical path" for a repeat
   std::string formula; ///< in symbols and with the numbers substituted, for `accord explain`
 };

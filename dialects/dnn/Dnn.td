@@ -1,0 +1,2 @@
+// Everything of the dnn dialect, for TableGen.
+include "dialects/dnn/DnnStructure.td"

@@ -1,0 +1,54 @@
+// An exact number with a dimension, as written in the source: 940 MHz, 16 GiB, 64 B/cycle, 4.10 USD/h.
+#pragma once
+#include "lib/support/Checked.h"
+#include "lib/support/Dimension.h"
+#include "lib/support/Rational.h"
+#include <string>
+#include <vector>
+
+namespace accord {
+
+/// `value` is in base units: second, byte, FLOP, cycle, joule, metre, dollar (so 1 W = 1 J/s and 1 bit = 1/8 B).
+/// Hz is cycle/s: `64 B/cycle * 940 MHz` is B/s, `8 cycles / 1 GHz` is a time, and `1 / 1 us` is no frequency.
+/// One operation (OP) counts like one FLOP; a multiply-accumulate (MAC) is 2 of them. A `sample` is a plain count.
+struct Quantity {
+  Rational value;
+  Dimension dimension;
+
+  Quantity() = default;
+  Quantity(Rational v, Dimension d = {}) : value(std::move(v)), dimension(d) {}
+  static Quantity number(int64_t n) { return Quantity(Rational(n)); }
+
+  bool dimensionless() const { return dimension.dimensionless(); }
+  std::optional<int64_t> toInt64() const; ///< only for a dimensionless integer that fits
+  double toDouble() const { return value.toDouble(); } ///< in base units
+  /// In the field's unit, shortest exact form: "900 GB/s", "16 GiB", "1.5", "1/3 s".
+  std::string print() const;
+  friend bool operator==(const Quantity &, const Quantity &) = default;
+};
+
+/// The factor and dimension of a unit expression: "MHz", "B/cycle", "USD/h", "mm2", "pJ/bit".
+Checked<Quantity> parseUnit(llvm::StringRef text);
+/// "940 MHz", "16GiB", "1.5", "-3 dB" (the last: unknown unit). Used by the parser, the command line and importers.
+Checked<Quantity> parseQuantity(llvm::StringRef text);
+/// All unit names that are accepted, prefixes included (for suggestions and completion).
+const std::vector<std::string> &unitNames();
+
+// Arithmetic. Problems: different dimensions (both are named), division by zero, a result too large to compute.
+Checked<Quantity> add(const Quantity &a, const Quantity &b);
+Checked<Quantity> subtract(const Quantity &a, const Quantity &b);
+Checked<Quantity> multiply(const Quantity &a, const Quantity &b);
+Checked<Quantity> divide(const Quantity &a, const Quantity &b);
+Checked<Quantity> floorDivide(const Quantity &a, const Quantity &b); ///< floor(a/b); dimension of a/b
+Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b);  ///< ceil(a/b); dimension of a/b
+Checked<Quantity> modulo(const Quantity &a, const Quantity &b);      ///< a - b*floor(a/b); same dimension
+Checked<Quantity> power(const Quantity &a, const Quantity &b);       ///< integer exponent
+Checked<Quantity> powerOfTwo(const Quantity &a);                     ///< 2^a, integer exponent
+Checked<Quantity> logTwo(const Quantity &a); ///< exact for powers of two, else the nearest double
+/// <0, 0, >0.
+Checked<int> compare(const Quantity &a, const Quantity &b);
+
+/// "memory size (B)", "power (W)", "a plain number": how messages name a dimension.
+std::string describe(const Dimension &dimension);
+
+} // namespace accord

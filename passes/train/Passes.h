@@ -1,0 +1,9 @@
+// Passes that turn a model into a training step.
+#pragma once
+#include "mlir/Pass/Pass.h"
+namespace accord {
+#define GEN_PASS_DECL
+#include "passes/train/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/train/Passes.h.inc"
+} // namespace accord
