@@ -1,6 +1,8 @@
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
 
 void accord::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<accel::AccelDialect>();
   registry.insert<dnn::DnnDialect>();
 }
