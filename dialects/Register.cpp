@@ -1,6 +1,7 @@
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
 
 void accord::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<dnn::DnnDialect>();
+  registry.insert<accel::AccelDialect, dnn::DnnDialect>();
 }

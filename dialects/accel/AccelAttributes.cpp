@@ -70,8 +70,10 @@ LogicalResult QuantityAttr::verify(function_ref<InFlightDiagnostic()> error, Dyn
   return success();
 }
 
-QuantityAttr QuantityAttr::get(MLIRContext *context, const accord::Quantity &quantity, StringRef text, StringRef source) {
-  return get(context, quantity.value.numerator(), quantity.value.denominator(), quantity.dimension, text, source);
+QuantityAttr QuantityAttr::get(MLIRContext *context, const accord::Quantity &quantity,
+                               StringRef text, StringRef source) {
+  return get(context, quantity.value.numerator(), quantity.value.denominator(), quantity.dimension,
+             text, source);
 }
 
 accord::Quantity QuantityAttr::quantity() const {
@@ -80,7 +82,9 @@ accord::Quantity QuantityAttr::quantity() const {
 
 double QuantityAttr::toDouble() const { return quantity().toDouble(); }
 
-bool QuantityAttr::below(QuantityAttr other) const { return quantity().value < other.quantity().value; }
+bool QuantityAttr::below(QuantityAttr other) const {
+  return quantity().value < other.quantity().value;
+}
 
 std::string QuantityAttr::inBaseUnits() const {
   std::string out;
@@ -228,9 +232,17 @@ Attribute QuantityAttr::parse(AsmParser &parser, Type) {
   }
   if (stated && parseBaseValue(parser, numerator, denominator, dimension))
     return {};
-  if (!stated && failed(valueOfText(text, numerator, denominator, dimension,
-                                    [&](const Twine &why) { parser.emitError(at) << why; })))
-    return {};
+  if (!stated) {
+    Checked<accord::Quantity> value = parseQuantity(text);
+    if (!value) {
+      parser.emitError(at) << value.problem().message
+                           << "; what other words are worth follows after '='";
+      return {};
+    }
+    numerator = value->value.numerator();
+    denominator = value->value.denominator();
+    dimension = value->dimension;
+  }
   if (succeeded(parser.parseOptionalKeyword("source")) && parser.parseString(&source))
     return {};
   if (parser.parseGreater())

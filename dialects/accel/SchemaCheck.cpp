@@ -85,14 +85,16 @@ static std::string checkRange(Range range, const Rational &value, const std::str
   case Range::AtLeastOne:
     return value >= Rational(1) ? "" : "must be at least 1, found " + found;
   case Range::Fraction:
-    return value.sign() >= 0 && value <= Rational(1) ? "" : "must lie between 0 and 1, found " + found;
+    return value.sign() >= 0 && value <= Rational(1) ? ""
+                                                     : "must lie between 0 and 1, found " + found;
   }
   return "";
 }
 
 static std::string checkQuantity(const KeySchema &key, QuantityAttr value) {
   if (!llvm::is_contained(key.dimensions, value.getDimension()))
-    return "must be " + expected(key) + ", found " + value.spelled() + ", " + describe(value.getDimension());
+    return "must be " + expected(key) + ", found " + value.spelled() + ", " +
+           describe(value.getDimension());
   return checkRange(key.range, value.quantity().value, value.spelled());
 }
 
