@@ -67,8 +67,9 @@ std::vector<Share> topOperations(const WorkGraph &graph, const Costs &costs,
     sum += total.value;
     shares.push_back({id, total, 0});
   }
-  std::stable_sort(shares.begin(), shares.end(),
-                   [](const Share &a, const Share &b) { return a.total > b.total; });
+  std::sort(shares.begin(), shares.end(), [](const Share &a, const Share &b) {
+    return a.total != b.total ? a.total > b.total : a.operation < b.operation;
+  });
   if (shares.size() > most)
     shares.resize(most);
   for (Share &share : shares)
