@@ -7,15 +7,15 @@ namespace accord {
 
 struct Metrics {
   Seconds step;
-  double throughput = 0;        ///< samples per second
-  Count flops = 0;              ///< of all operations in one step
-  Count modelFlops = 0;         ///< of contractions only (multiply-accumulates), as MFU counts them
-  FlopsPerSecond peak;          ///< of all tensor cores in the arithmetic most contractions use
-  std::string peakType;         ///< "bf16"
+  double throughput = 0; ///< samples per second
+  Count flops = 0;       ///< of all operations in one step
+  Count modelFlops = 0;  ///< of contractions only (multiply-accumulates), as MFU counts them
+  FlopsPerSecond peak;   ///< of all tensor cores in the arithmetic most contractions use
+  std::string peakType;  ///< "bf16"
   /// Model FLOPs utilization: modelFlops / (step * peak) (Chowdhery et al. 2022, PaLM, appendix B).
   double mfu = 0;
   int64_t peakBytes = 0, capacity = 0; ///< of device memory
-  Joules energy;                ///< sum over executions
+  Joules energy;                       ///< sum over executions
   double gap = 0;
 };
 Metrics measure(const Plan &plan);
@@ -29,7 +29,8 @@ struct KindTime {
 };
 std::vector<KindTime> timeByKind(const Plan &plan);
 
-/// Operations by `time * executions`, most expensive first; repeats are left out, their bodies are in.
+/// Operations by `time * executions`, most expensive first; repeats are left out, their bodies are
+/// in.
 struct Expense {
   OperationId operation;
   Seconds total;

@@ -1,0 +1,92 @@
+#include "lib/emit/Metrics.h"
+#include "lib/emit/PlanJson.h"
+#include "llvm/ADT/STLExtras.h"
+#include <map>
+
+namespace accord {
+namespace {
+/// Calls `visit(id, cost, executions)` for every operation that does work itself.
+template <typename Visit> void forEachWork(const Plan &plan, Visit visit) {
+  for (OperationId id = 0; id < plan.graph.operations.size(); ++id)
+    if (plan.graph.operations[id].body == kNone && id < plan.costs.operations.size())
+      visit(id, plan.costs.operations[id], plan.graph.executions(id));
+}
+} // namespace
+
+Metrics measure(const Plan &plan) {
+  Metrics m;
+  m.step = plan.schedule.step.seconds();
+  if (m.step.value > 0)
+    m.throughput = static_cast<double>(plan.batch) / m.step.value;
+  std::map<std::string, double> byType;
+  forEachWork(plan, [&](OperationId id, const OperationCost &cost, Count times) {
+    const Operation &op = plan.graph.operations[id];
+    m.flops += times * op.flops;
+    m.energy += cost.energy * static_cast<double>(times);
+    if (!op.contraction)
+      return;
+    m.modelFlops += times * op.flops;
+    byType[op.type] += static_cast<double>(times) * static_cast<double>(op.flops);
+  });
+  double most = 0;
+  for (const auto &[type, flops] : byType)
+    if (flops > most)
+      most = flops, m.peakType = type;
+  for (const Core &core : plan.machine.cores)
+    if (auto it = core.peak.find(m.peakType);
+        core.kind == CoreKind::Tensor && it != core.peak.end())
+      m.peak += it->second * static_cast<double>(core.count);
+  if (m.step.value > 0 && m.peak.value > 0)
+    m.mfu = static_cast<double>(m.modelFlops) / (m.step.value * m.peak.value);
+  m.peakBytes = plan.memory.peak;
+  if (!plan.machine.memories.empty())
+    m.capacity = static_cast<int64_t>(plan.machine.memories[0].capacity.value);
+  m.gap = gapOf(plan);
+  return m;
+}
+
+std::vector<KindTime> timeByKind(const Plan &plan) {
+  std::map<std::pair<std::string, Phase>, KindTime> sums;
+  forEachWork(plan, [&](OperationId id, const OperationCost &cost, Count times) {
+    const Operation &op = plan.graph.operations[id];
+    if (cost.time.value <= 0)
+      return;
+    KindTime &sum =
+        sums.try_emplace({op.kind, op.phase}, KindTime{op.kind, op.phase, {}, 0}).first->second;
+    sum.time += cost.time * static_cast<double>(times);
+    sum.flops += times * op.flops;
+  });
+  std::vector<KindTime> result;
+  for (auto &[key, sum] : sums)
+    result.push_back(sum);
+  return result;
+}
+
+std::vector<Expense> expenses(const Plan &plan) {
+  std::vector<Expense> all;
+  double total = 0;
+  forEachWork(plan, [&](OperationId id, const OperationCost &cost, Count times) {
+    Seconds time = cost.time * static_cast<double>(times);
+    if (time.value <= 0)
+      return;
+    total += time.value;
+    all.push_back({id, time, 0, isCritical(plan, id)});
+  });
+  for (Expense &e : all)
+    e.share = e.total.value / total;
+  llvm::sort(all, [](const Expense &a, const Expense &b) {
+    return a.total != b.total ? a.total > b.total : a.operation < b.operation;
+  });
+  return all;
+}
+
+bool isCritical(const Plan &plan, OperationId id) {
+  if (llvm::is_contained(plan.criticalPath, id))
+    return true;
+  bool top = plan.graph.operations[id].region <= kUpdateRegion;
+  if (top && !plan.criticalPath.empty())
+    return false;
+  return id < plan.timing.size() && plan.timing[id].slack().value == 0;
+}
+
+} // namespace accord
