@@ -28,8 +28,9 @@ struct StepTotals {
 /// Over all operations that are no repeats, times their executions. `costs` by OperationId.
 StepTotals stepTotals(const WorkGraph &graph, const Costs &costs);
 
-/// Model FLOPs utilization: contraction FLOPs over what the step could do at peak (Chowdhery et al., PaLM, 2022, appendix B).
-/// With several arithmetic types the peak is their mean weighted by FLOPs, harmonic: sum of flops/peak over the step. 0 if there is none.
+/// Model FLOPs utilization: contraction FLOPs over what the step could do at peak (Chowdhery et
+/// al., PaLM, 2022, appendix B). With several arithmetic types the peak is their mean weighted by
+/// FLOPs, harmonic: sum of flops/peak over the step. 0 if there is none.
 double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, Seconds step);
 
 /// Joules of a step: what the operations use and the idle power over the whole step.
@@ -41,7 +42,7 @@ struct Share {
   Seconds total;
   double share = 0; ///< of the chain's total
 };
-std::vector<Share> topOperations(const WorkGraph &graph, const Costs &costs, const std::vector<OperationId> &chain,
-                                 unsigned most);
+std::vector<Share> topOperations(const WorkGraph &graph, const Costs &costs,
+                                 const std::vector<OperationId> &chain, unsigned most);
 
 } // namespace accord

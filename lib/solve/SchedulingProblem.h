@@ -1,4 +1,5 @@
-// Tasks with precedences on renewable resources (RCPSP with delays): check the input, solve, verify the answer.
+// Tasks with precedences on renewable resources (RCPSP with delays): check the input, solve, verify
+// the answer.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +10,7 @@ namespace accord {
 class SchedulingProblem {
 public:
   struct Resource {
-    std::string name;    ///< "core tc", "memory hbm bandwidth"
+    std::string name;     ///< "core tc", "memory hbm bandwidth"
     int64_t capacity = 1; ///< cores: instances; bandwidth: 1000000 (ppm)
   };
   struct Usage {
@@ -29,7 +30,8 @@ public:
   uint32_t addTask(int64_t duration, std::vector<Usage> usage);
   void addPrecedence(uint32_t before, uint32_t after, int64_t delay = 0);
 
-  /// Sentences about what is wrong with the input: ids, cycles, negative numbers, more than capacity, overflow. Empty: solvable.
+  /// Sentences about what is wrong with the input: ids, cycles, negative numbers, more than
+  /// capacity, overflow. Empty: solvable.
   std::vector<std::string> check() const;
 
   struct Bound {
@@ -42,19 +44,21 @@ public:
     Bound bound;
   };
   struct Options {
-    unsigned improvements = 4; ///< forward-backward rounds at most; stops when the bound is met or nothing improves
+    unsigned improvements =
+        4; ///< forward-backward rounds at most; stops when the bound is met or nothing improves
   };
-  /// Needs a checked problem. Parallel list scheduling by longest tail, then forward-backward improvement (Tormos, Lova 2001).
-  /// Deterministic: ties by task number.
+  /// Needs a checked problem. Parallel list scheduling by longest tail, then forward-backward
+  /// improvement (Tormos, Lova 2001). Deterministic: ties by task number.
   Solution solve(const Options &options) const;
   Solution solve() const { return solve(Options()); }
 
-  /// No schedule is shorter: the longest chain; each resource's work between the least head and tail around it; for unit
-  /// resources the preemptive one-machine bound (Carlier 1982).
+  /// No schedule is shorter: the longest chain; each resource's work between the least head and
+  /// tail around it; for unit resources the preemptive one-machine bound (Carlier 1982).
   Bound lowerBound() const;
   int64_t longestChain() const;
 
-  /// Sentences about what is wrong with a solution. Empty: it is feasible and its length and bound are consistent.
+  /// Sentences about what is wrong with a solution. Empty: it is feasible and its length and bound
+  /// are consistent.
   std::vector<std::string> verify(const Solution &) const;
 
   const std::vector<Task> &tasks() const { return tasks_; }

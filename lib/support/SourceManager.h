@@ -1,5 +1,6 @@
 // The texts being compiled, and how a place in one is named: a half-open range of byte offsets.
 #pragma once
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <deque>

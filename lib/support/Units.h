@@ -1,5 +1,6 @@
 // Typed doubles for the cost formulas: dimensions are checked by the compiler, so no formula can add bytes to seconds.
 #pragma once
+#include <compare>
 #include <cstdint>
 
 namespace accord {

@@ -1,0 +1,204 @@
+#include "lib/support/Quantity.h"
+#include "lib/support/Diagnostics.h"
+#include "lib/support/UnitTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+namespace accord {
+namespace {
+
+Problem tooLarge() { return {Code::NumberTooLarge, "the result is too large or too precise to be computed exactly", ""}; }
+
+Checked<Quantity> checked(Rational value, Dimension dimension) {
+  for (int8_t exponent : dimension.exponents)
+    if (exponent > 32 || exponent < -32)
+      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32", ""};
+  if (value.bits() > Rational::kMaxBits)
+    return tooLarge();
+  return Quantity(std::move(value), dimension);
+}
+
+Problem mismatch(llvm::StringRef verb, const Quantity &a, llvm::StringRef joint, const Quantity &b) {
+  return {Code::DimensionMismatch,
+          "cannot " + verb.str() + " " + describe(a.dimension) + " " + joint.str() + " " + describe(b.dimension), ""};
+}
+
+Problem divisionByZero() { return {Code::DivisionByZero, "division by zero", ""}; }
+
+/// A whole number that can be an exponent.
+Checked<int64_t> exponentOf(const Quantity &b) {
+  if (!b.dimensionless())
+    return Problem{Code::BadExponent, "an exponent is a plain number, and this is " + describe(b.dimension), ""};
+  auto n = b.value.toInt64();
+  if (!n || *n > 8192 || *n < -8192)
+    return Problem{Code::BadExponent,
+                   "an exponent is a whole number between -8192 and 8192, and this is " + b.value.print(), ""};
+  return *n;
+}
+
+Rational raise(const Rational &base, int64_t n) {
+  Rational result(1), square = base;
+  for (uint64_t k = static_cast<uint64_t>(n < 0 ? -n : n); k; k >>= 1) {
+    if (k & 1)
+      result = result * square;
+    if (k > 1)
+      square = square * square;
+  }
+  return n < 0 ? Rational(1) / result : result;
+}
+
+} // namespace
+
+std::optional<int64_t> Quantity::toInt64() const {
+  return dimensionless() ? value.toInt64() : std::nullopt;
+}
+
+Checked<Quantity> parseUnit(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, '/');
+  Quantity result(Rational(1));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    llvm::StringRef name = parts[i].trim();
+    const UnitEntry *unit = findUnit(name);
+    if (!unit) {
+      std::string suggestion = usualMisspelling(name).str();
+      if (suggestion.empty())
+        suggestion = nearest(name, unitNames());
+      std::string message = "unknown unit '" + name.str() + "'";
+      if (parts.size() > 1) {
+        message += " in '" + text.trim().str() + "'";
+        std::string whole;
+        for (size_t k = 0; !suggestion.empty() && k < parts.size(); ++k)
+          whole += (k ? "/" : "") + (k == i ? suggestion : parts[k].trim().str());
+        suggestion = whole;
+      }
+      return Problem{Code::UnknownUnit, message, suggestion};
+    }
+    Quantity factor = unit->factor;
+    result = i == 0 ? factor : Quantity(result.value / factor.value, result.dimension / factor.dimension);
+    if (i > 16)
+      return Problem{Code::BadExponent, "a unit has at most 16 parts", ""};
+  }
+  return result;
+}
+
+Checked<Quantity> parseQuantity(llvm::StringRef text) {
+  text = text.trim();
+  size_t end = 0;
+  auto digit = [&](size_t i) { return i < text.size() && llvm::isDigit(text[i]); };
+  end += text.starts_with("-");
+  while (digit(end) || (end < text.size() && (text[end] == '.' || text[end] == '_')))
+    ++end;
+  // An exponent only if digits follow: in `2 e` the e is a unit.
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    size_t sign = end + 1 < text.size() && (text[end + 1] == '+' || text[end + 1] == '-');
+    if (digit(end + 1 + sign))
+      for (end += 1 + sign; digit(end);)
+        ++end;
+  }
+  llvm::StringRef number = text.substr(0, end), unit = text.substr(end).trim();
+  auto value = Rational::parse(number);
+  if (!value) {
+    if (number.find_first_of("0123456789") == llvm::StringRef::npos)
+      return Problem{Code::WrongType, "'" + text.str() + "' is not a quantity", ""};
+    return Problem{Code::NumberTooLarge, "the number '" + number.take_front(40).str() + (number.size() > 40 ? "..." : "") +
+                                             "' is too large or too precise", ""};
+  }
+  if (unit.empty())
+    return Quantity(*value);
+  auto factor = parseUnit(unit);
+  if (!factor)
+    return factor;
+  return checked(*value * factor->value, factor->dimension);
+}
+
+Checked<Quantity> add(const Quantity &a, const Quantity &b) {
+  if (a.dimension != b.dimension)
+    return mismatch("add", a, "and", b);
+  return checked(a.value + b.value, a.dimension);
+}
+
+Checked<Quantity> subtract(const Quantity &a, const Quantity &b) {
+  if (a.dimension != b.dimension)
+    return mismatch("subtract", b, "from", a);
+  return checked(a.value - b.value, a.dimension);
+}
+
+Checked<Quantity> multiply(const Quantity &a, const Quantity &b) {
+  return checked(a.value * b.value, a.dimension * b.dimension);
+}
+
+Checked<Quantity> divide(const Quantity &a, const Quantity &b) {
+  if (b.value.isZero())
+    return divisionByZero();
+  return checked(a.value / b.value, a.dimension / b.dimension);
+}
+
+Checked<Quantity> floorDivide(const Quantity &a, const Quantity &b) {
+  if (b.value.isZero())
+    return divisionByZero();
+  return checked((a.value / b.value).floor(), a.dimension / b.dimension);
+}
+
+Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b) {
+  if (b.value.isZero())
+    return divisionByZero();
+  return checked((a.value / b.value).ceil(), a.dimension / b.dimension);
+}
+
+Checked<Quantity> modulo(const Quantity &a, const Quantity &b) {
+  if (a.dimension != b.dimension)
+    return mismatch("divide with remainder", a, "by", b);
+  if (b.value.isZero())
+    return divisionByZero();
+  return checked(a.value - b.value * (a.value / b.value).floor(), a.dimension);
+}
+
+Checked<Quantity> power(const Quantity &a, const Quantity &b) {
+  auto n = exponentOf(b);
+  if (!n)
+    return n.problem();
+  if (a.value.isZero() && *n < 0)
+    return divisionByZero();
+  int64_t size = *n < 0 ? -*n : *n;
+  for (int8_t exponent : a.dimension.exponents)
+    if (exponent != 0 && size * (exponent < 0 ? -exponent : exponent) > 32)
+      return Problem{Code::BadExponent, "the dimension of the result has an exponent beyond 32", ""};
+  // 0, 1 and -1 stay small whatever the exponent.
+  if (a.value.bits() > 1 && static_cast<int64_t>(a.value.bits()) * size > Rational::kMaxBits)
+    return tooLarge();
+  return checked(raise(a.value, *n), a.dimension.power(static_cast<int>(a.dimensionless() ? 0 : *n)));
+}
+
+Checked<Quantity> powerOfTwo(const Quantity &a) { return power(Quantity::number(2), a); }
+
+Checked<Quantity> logTwo(const Quantity &a) {
+  if (!a.dimensionless() || a.value.sign() <= 0)
+    return Problem{Code::BadExponent, "log2 needs a positive plain number, and this is " + a.print(), ""};
+  const Rational &v = a.value;
+  auto exact = [](const llvm::DynamicAPInt &n) -> std::optional<int64_t> {
+    unsigned bits = bitsOf(n);
+    auto back = powerOfTwo(Quantity::number(bits - 1));
+    if (back && back->value.numerator() == n)
+      return bits - 1;
+    return std::nullopt;
+  };
+  auto above = exact(v.numerator()), below = exact(v.denominator());
+  if (above && below)
+    return Quantity(Rational(*above - *below));
+  // Beyond the range of a double the logarithm is split, so that it stays finite.
+  double shift = static_cast<double>(bitsOf(v.numerator())) - static_cast<double>(bitsOf(v.denominator()));
+  auto scaled = multiply(Quantity(v), *powerOfTwo(Quantity(Rational(-static_cast<int64_t>(shift)))));
+  if (!scaled)
+    return tooLarge();
+  return Quantity(Rational::ofDouble(std::log2(scaled->value.toDouble()) + shift));
+}
+
+Checked<int> compare(const Quantity &a, const Quantity &b) {
+  if (a.dimension != b.dimension)
+    return mismatch("compare", a, "with", b);
+  auto order = a.value <=> b.value;
+  return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
+} // namespace accord

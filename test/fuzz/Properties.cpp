@@ -1,0 +1,53 @@
+#include "test/fuzz/Properties.h"
+#include "lib/syntax/Parser.h"
+
+namespace accord::fuzz {
+
+namespace {
+
+struct Parsed {
+  SourceManager sources;
+  Diagnostics diags{sources};
+  std::unique_ptr<ast::File> file;
+
+  explicit Parsed(const Program &program) {
+    FileId id = sources.add(program.dnn ? "fuzz.dnn" : "fuzz.accel", program.text);
+    file = parse(diags, id);
+  }
+};
+
+/// The first diagnostic without a message or with a place that is not there.
+std::string badDiagnostic(const Parsed &parsed) {
+  for (const Diagnostic &diagnostic : parsed.diags.sorted()) {
+    if (diagnostic.message.empty())
+      return "a diagnostic has no message";
+    const SourceRange &range = diagnostic.range;
+    if (!range.valid())
+      return "'" + diagnostic.message + "' has no place";
+    size_t size = parsed.sources.text(range.file).size();
+    if (range.begin > range.end || range.end > size)
+      return "'" + diagnostic.message + "' lies outside the text";
+  }
+  return {};
+}
+
+} // namespace
+
+Verdict check(const Program &program) {
+  Parsed once(program);
+  Verdict verdict;
+  verdict.accepted = !once.diags.hasErrors();
+  if (!once.file)
+    verdict.broken = "parse returned no tree";
+  else if (once.file->complete && once.diags.hasErrors())
+    verdict.broken = "the tree is called complete in spite of errors";
+  else if (!once.file->complete && !once.diags.hasErrors())
+    verdict.broken = "the tree is incomplete and nothing says why";
+  else
+    verdict.broken = badDiagnostic(once);
+  if (verdict.broken.empty() && Parsed(program).diags.text() != once.diags.text())
+    verdict.broken = "the same text gives other messages the second time";
+  return verdict;
+}
+
+} // namespace accord::fuzz
