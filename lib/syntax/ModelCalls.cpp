@@ -18,7 +18,7 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   }
   std::string label = std::exchange(pendingName, {});
   const std::string &name = callee->name;
-  const ast::Declaration *found = lookup(name) ? nullptr : declarations.find(name, *scope->declaration);
+  const ast::Declaration *found = lookup(name) ? nullptr : declarations.find(name, *scope->declaration, call.callee->range);
   if (found && found->kind == ast::DeclarationKind::Module) {
     pendingName = label;
     return callModule(*found, call, range);

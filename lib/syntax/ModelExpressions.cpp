@@ -56,7 +56,7 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   if (Variable *variable = lookup(reference.name))
     return variable->value;
   const ast::Declaration *from = scope->declaration;
-  if (const ast::Declaration *found = declarations.find(reference.name, *from)) {
+  if (const ast::Declaration *found = declarations.find(reference.name, *from, range)) {
     if (found->kind == ast::DeclarationKind::Constant) {
       if (llvm::is_contained(calls, found)) {
         diags.error(Code::RecursiveDefinition, range, fmt::format("'{}' is defined by itself", reference.name));
