@@ -15,7 +15,9 @@ std::vector<Picoseconds> randomDurations(RandomGraph &g) {
   return d;
 }
 
-int64_t most(const std::vector<int64_t> &v) { return v.empty() ? 0 : *std::max_element(v.begin(), v.end()); }
+int64_t most(const std::vector<int64_t> &v) {
+  return v.empty() ? 0 : *std::max_element(v.begin(), v.end());
+}
 
 TEST(MaxPlus, PowerIsRepeatedMultiplication) {
   std::mt19937 random(3);
@@ -48,7 +50,8 @@ TEST(CriticalPath, EqualsUnrolledGraph) {
       OperationId id = flat.nodes[i].operation;
       if (g.graph.operations[id].region != 0)
         continue;
-      EXPECT_EQ(path.timing[id].earliest.value, end[i] - flat.nodes[i].duration) << seed << " " << id;
+      EXPECT_EQ(path.timing[id].earliest.value, end[i] - flat.nodes[i].duration)
+          << seed << " " << id;
       EXPECT_EQ(path.timing[id].latest.value, most(micro) - from[i]) << seed << " " << id;
     }
     // The chain is as long as the path: its operations of region 0 have no slack.

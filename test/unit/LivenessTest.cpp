@@ -9,7 +9,7 @@ using namespace accord::testing;
 namespace {
 
 TEST(Liveness, EqualsUnrolledGraph) {
-  for (unsigned seed = 0; seed < 1500; ++seed) {
+  for (unsigned seed = 0; seed < 4000; ++seed) {
     RandomGraph g(seed, {.mostIterations = 11});
     ASSERT_TRUE(check(g.graph).empty()) << seed << check(g.graph)[0].message;
     std::vector<Picoseconds> durations(g.graph.operations.size());
@@ -28,7 +28,8 @@ TEST(Liveness, EqualsUnrolledGraph) {
   }
 }
 
-/// Forward keeps one activation per layer, backward consumes them: layers * activation at the turn, plus what is being worked on.
+/// Forward keeps one activation per layer, backward consumes them: layers * activation at the turn,
+/// plus what is being worked on.
 TEST(Liveness, StashOfManyLayers) {
   constexpr int64_t kLayers = 100000, kBytes = 1000;
   GraphBuilder b;
@@ -40,13 +41,15 @@ TEST(Liveness, StashOfManyLayers) {
   ValueId gradient = b.value(0, kBytes, Category::Temporaries);
   b.operation(0, {y}, {gradient});
   OperationId backward = b.repeat(0, kLayers);
-  ValueId g = b.carry(backward, gradient), kept = b.unstash(backward, stack), next = b.value(3, kBytes, Category::Temporaries);
+  ValueId g = b.carry(backward, gradient), kept = b.unstash(backward, stack),
+          next = b.value(3, kBytes, Category::Temporaries);
   b.operation(3, {g, kept}, {next});
   b.yield(backward, 0, next);
   ASSERT_TRUE(check(b.graph).empty());
   std::vector<Picoseconds> durations(b.graph.operations.size(), {10});
   MemoryUse use = liveness(b.graph, sequential(b.graph, durations), {.points = 100});
-  // At the loss: all layer inputs, the last output, its gradient. (The first backward layer holds as much.)
+  // At the loss: all layer inputs, the last output, its gradient. (The first backward layer holds
+  // as much.)
   EXPECT_EQ(use.peak, (kLayers + 2) * kBytes);
   EXPECT_EQ(use.when.value, kLayers * 10);
   EXPECT_LE(use.timeline.size(), 100u);
@@ -54,7 +57,8 @@ TEST(Liveness, StashOfManyLayers) {
 
 TEST(Liveness, ParametersAreCountedAsResidents) {
   GraphBuilder b;
-  ValueId x = b.value(0, 10, Category::Inputs), w = b.value(0, 1000, Category::Weights), dw = b.value(0, 1000, Category::Gradients);
+  ValueId x = b.value(0, 10, Category::Inputs), w = b.value(0, 1000, Category::Weights),
+          dw = b.value(0, 1000, Category::Gradients);
   b.operation(0, {x, w}, {dw});
   b.graph.residents = {{"w", Category::Weights, 1000}, {"w", Category::Gradients, 1000}};
   std::vector<Picoseconds> durations(1, {5});

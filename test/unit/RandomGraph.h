@@ -1,4 +1,5 @@
-// Small work graphs, drawn at random or built by hand, and their full unrolling, for tests of algorithms on hierarchical graphs.
+// Small work graphs, drawn at random or built by hand, and their full unrolling, for tests of
+// algorithms on hierarchical graphs.
 #pragma once
 #include "lib/model/Check.h"
 #include "lib/model/Plan.h"
@@ -26,8 +27,9 @@ public:
     graph.values.push_back(v);
     return static_cast<ValueId>(graph.values.size()) - 1;
   }
-  OperationId operation(RegionId region, std::vector<ValueId> operands, std::vector<ValueId> results,
-                        CoreKind core = CoreKind::Vector, int64_t flops = 1000, int64_t bytes = 100) {
+  OperationId operation(RegionId region, std::vector<ValueId> operands,
+                        std::vector<ValueId> results, CoreKind core = CoreKind::Vector,
+                        int64_t flops = 1000, int64_t bytes = 100) {
     Operation op;
     op.name = "op" + std::to_string(graph.operations.size());
     op.kind = core == CoreKind::None ? "reshape" : core == CoreKind::Tensor ? "linear" : "add";
@@ -110,10 +112,14 @@ public:
     ValueId state = value(1, 0, Category::OptimizerStates);
     fill(1, 0, {state});
   }
-  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
 
 private:
-  ValueId any(const std::vector<ValueId> &from) { return from[static_cast<size_t>(pick(0, static_cast<int64_t>(from.size()) - 1))]; }
+  ValueId any(const std::vector<ValueId> &from) {
+    return from[static_cast<size_t>(pick(0, static_cast<int64_t>(from.size()) - 1))];
+  }
 
   std::vector<ValueId> fill(RegionId region, unsigned depth, std::vector<ValueId> visible) {
     std::vector<ValueId> stacks, own;
@@ -129,7 +135,7 @@ private:
         graph.values[view].category = graph.values[of].category;
         operation(region, {of}, {view}, CoreKind::None);
         made(view);
-      } else if (what <= 3 && depth > 0 && shape_.repeats) {
+      } else if (what <= 3 && depth > 0 && shape_.repeats && !own.empty()) {
         repeatIn(region, depth, visible, stacks, made);
       } else {
         std::vector<ValueId> operands;
@@ -138,7 +144,8 @@ private:
         std::vector<ValueId> results;
         for (int64_t k = pick(1, 2); k > 0; --k)
           results.push_back(value(region, 8 * pick(0, 9)));
-        operation(region, operands, results, pick(0, 1) ? CoreKind::Tensor : CoreKind::Vector, pick(1, 50) * 1000, pick(0, 5) * 1000);
+        operation(region, operands, results, pick(0, 1) ? CoreKind::Tensor : CoreKind::Vector,
+                  pick(1, 50) * 1000, pick(0, 5) * 1000);
         for (ValueId v : results)
           made(v);
       }
@@ -147,13 +154,15 @@ private:
   }
 
   template <typename Made>
-  void repeatIn(RegionId region, unsigned depth, const std::vector<ValueId> &visible, std::vector<ValueId> &stacks, Made made) {
+  void repeatIn(RegionId region, unsigned depth, const std::vector<ValueId> &visible,
+                std::vector<ValueId> &stacks, Made made) {
     ValueId consumed = kNone;
     if (!stacks.empty() && pick(0, 2) > 0) {
       consumed = stacks.back();
       stacks.pop_back();
     }
-    OperationId id = repeat(region, consumed != kNone ? graph.values[consumed].slices : pick(1, shape_.mostIterations));
+    OperationId id = repeat(region, consumed != kNone ? graph.values[consumed].slices
+                                                      : pick(1, shape_.mostIterations));
     RegionId body = graph.operations[id].body;
     std::vector<ValueId> inside = visible, arguments;
     for (int64_t k = pick(0, 2); k > 0; --k) {
@@ -168,7 +177,8 @@ private:
     for (size_t k = 0; k < arguments.size(); ++k) {
       std::vector<ValueId> fitting{arguments[k]};
       for (ValueId v : own)
-        if (graph.values[v].bytes == graph.values[arguments[k]].bytes && graph.values[v].slices == 1)
+        if (graph.values[v].bytes == graph.values[arguments[k]].bytes &&
+            graph.values[v].slices == 1)
           fitting.insert(fitting.end(), 3, v);
       if (fitting.size() == 1) { // make one of the right size
         ValueId next = value(body, graph.values[arguments[k]].bytes);
@@ -266,7 +276,8 @@ private:
     }
   }
   Tensor fresh(ValueId v, int node, int64_t at) {
-    if (graph_.values[v].category == Category::Weights || graph_.values[v].category == Category::OptimizerStates)
+    if (graph_.values[v].category == Category::Weights ||
+        graph_.values[v].category == Category::OptimizerStates)
       return {node, -1};
     storages.push_back({graph_.values[v].bytes, at, at});
     return {node, static_cast<int>(storages.size()) - 1};
@@ -280,7 +291,8 @@ private:
     for (const Operation &op : graph_.operations)
       results.insert(op.results.begin(), op.results.end());
     for (ValueId v = 0; v < graph_.values.size(); ++v)
-      if (graph_.values[v].region == r && !results.count(v) && !env.count(v) && graph_.values[v].alias == kNone)
+      if (graph_.values[v].region == r && !results.count(v) && !env.count(v) &&
+          graph_.values[v].alias == kNone)
         env[v] = {fresh(v, -1, at)};
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
@@ -360,7 +372,8 @@ inline Schedule sequential(const WorkGraph &graph, const std::vector<Picoseconds
   };
   region(region, 0);
   region(region, 1);
-  schedule.step = {graph.microbatches * schedule.regions[0].length.value + schedule.regions[1].length.value};
+  schedule.step = {graph.microbatches * schedule.regions[0].length.value +
+                   schedule.regions[1].length.value};
   return schedule;
 }
 
