@@ -64,7 +64,8 @@ explain_failure() {
     tail -n 15 "$log" >&2
     fail "$what failed: the machine ran out of memory" "run this again with fewer jobs: --jobs 1" "the full output: $log"
   fi
-  tail -n 60 "$log" >&2
+  # A build's first failure says more than its last lines.
+  if grep -q '^FAILED: ' "$log"; then sed -n '/^FAILED: /,$p' "$log" | head -n 80 >&2; else tail -n 60 "$log" >&2; fi
   fail "$what failed" "the full output: $log"
 }
 

@@ -3,7 +3,6 @@
 #include "dialects/accel/BaseUnits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -71,33 +70,20 @@ LogicalResult QuantityAttr::verify(function_ref<InFlightDiagnostic()> error, Dyn
   return success();
 }
 
-/// An integer of any size as significand and power of two; DynamicAPInt itself has no way to a
-/// double.
-static APFloat quad(const DynamicAPInt &value) {
-  std::string digits;
-  llvm::raw_string_ostream(digits) << value;
-  return APFloat(APFloat::IEEEquad(), digits);
+QuantityAttr QuantityAttr::get(MLIRContext *context, const accord::Quantity &quantity,
+                               StringRef text, StringRef source) {
+  return get(context, quantity.value.numerator(), quantity.value.denominator(), quantity.dimension,
+             text, source);
 }
 
-double QuantityAttr::toDouble() const {
-  APFloat value = quad(getNumerator());
-  value.divide(quad(getDenominator()), APFloat::rmNearestTiesToEven);
-  bool lossy;
-  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-  return value.convertToDouble();
+accord::Quantity QuantityAttr::quantity() const {
+  return accord::Quantity(Rational(getNumerator(), getDenominator()), getDimension());
 }
 
-int QuantityAttr::sign() const { return compare(0); }
+double QuantityAttr::toDouble() const { return quantity().toDouble(); }
 
-int QuantityAttr::compare(int64_t other) const {
-  DynamicAPInt right = getDenominator() * other;
-  return getNumerator() < right ? -1 : getNumerator() > right ? 1 : 0;
-}
-
-int QuantityAttr::compare(QuantityAttr other) const {
-  DynamicAPInt left = getNumerator() * other.getDenominator(),
-               right = other.getNumerator() * getDenominator();
-  return left < right ? -1 : left > right ? 1 : 0;
+bool QuantityAttr::below(QuantityAttr other) const {
+  return quantity().value < other.quantity().value;
 }
 
 std::string QuantityAttr::inBaseUnits() const {
@@ -112,7 +98,7 @@ std::string QuantityAttr::inBaseUnits() const {
 }
 
 std::string QuantityAttr::spelled() const {
-  return getText().empty() ? inBaseUnits() : getText().str();
+  return getText().empty() ? quantity().print() : getText().str();
 }
 
 /// Text that the MLIR lexer takes apart and gives back unharmed: a number, then unit words joined
@@ -246,9 +232,17 @@ Attribute QuantityAttr::parse(AsmParser &parser, Type) {
   }
   if (stated && parseBaseValue(parser, numerator, denominator, dimension))
     return {};
-  if (!stated && failed(valueOfText(text, numerator, denominator, dimension,
-                                    [&](const Twine &why) { parser.emitError(at) << why; })))
-    return {};
+  if (!stated) {
+    Checked<accord::Quantity> value = parseQuantity(text);
+    if (!value) {
+      parser.emitError(at) << value.problem().message
+                           << "; what other words are worth follows after '='";
+      return {};
+    }
+    numerator = value->value.numerator();
+    denominator = value->value.denominator();
+    dimension = value->dimension;
+  }
   if (succeeded(parser.parseOptionalKeyword("source")) && parser.parseString(&source))
     return {};
   if (parser.parseGreater())
@@ -278,9 +272,9 @@ LogicalResult ChoiceAttr::verify(function_ref<InFlightDiagnostic()> error, Strin
   for (Attribute value : values)
     if (cast<QuantityAttr>(value).getDimension() != first.getDimension())
       return error() << "the values of a choice must have one dimension";
-  if (first.compare(last) > 0)
+  if (last.below(first))
     return error() << "the last value of a choice is below its first";
-  if (n == 3 && cast<QuantityAttr>(values[2]).sign() <= 0)
+  if (n == 3 && cast<QuantityAttr>(values[2]).getNumerator() <= 0)
     return error() << "the step of a choice must be positive";
   return success();
 }

@@ -21,7 +21,7 @@ def Accel_Dimension : AttrParameter<"::accord::Dimension", "exponents of the bas
 def Accel_QuantityAttr : Accel_Attr<"Quantity", "quantity"> {
   let summary = "an exact physical value, with the words it was written in and its source";
   let description = [{
-    The value is `numerator / denominator` in base units (second, byte, FLOP, cycle, joule, metre, dollar, kelvin), always in
+    The value is `numerator / denominator` in base units (second, byte, FLOP, cycle, joule, metre, dollar), always in
     lowest terms with a positive denominator. A quantity whose text does not say its value by itself (it came from
     an expression) shows it after `=`:
 
@@ -35,23 +35,23 @@ def Accel_QuantityAttr : Accel_Attr<"Quantity", "quantity"> {
   let builders = [
     AttrBuilder<(ins "::llvm::DynamicAPInt":$numerator, "::llvm::DynamicAPInt":$denominator,
                      "::accord::Dimension":$dimension, CArg<"::llvm::StringRef", "\"\"">:$text,
+                     CArg<"::llvm::StringRef", "\"\"">:$source)>,
+    AttrBuilder<(ins "const ::accord::Quantity &":$quantity, CArg<"::llvm::StringRef", "\"\"">:$text,
                      CArg<"::llvm::StringRef", "\"\"">:$source)>
   ];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The nearest double, correctly rounded for values whose parts fit 53 bits and within 2 ulp otherwise.
+    /// The exact value and dimension, for arithmetic.
+    Quantity quantity() const;
+    /// The nearest double, in base units.
     double toDouble() const;
-    /// Sign of the value: -1, 0, 1.
-    int sign() const;
-    /// Exact comparison with an integer: negative, 0 or positive. Dimensions are not looked at.
-    int compare(int64_t) const;
-    /// Exact comparison of two quantities of one dimension.
-    int compare(QuantityAttr) const;
+    /// Exact comparison of the values alone; whoever calls it has compared the dimensions.
+    bool below(QuantityAttr) const;
     /// The value in base units as printed: "940000000 cycle/s".
     std::string inBaseUnits() const;
-    /// As written if it was written, else in base units.
+    /// As written if it was written, else in the field's unit: "80 GiB".
     std::string spelled() const;
   }];
 }

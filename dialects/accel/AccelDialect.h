@@ -1,6 +1,6 @@
 // The machine dialect: include this to read or build `accel` operations.
 #pragma once
-#include "lib/support/Dimension.h"
+#include "lib/support/Quantity.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

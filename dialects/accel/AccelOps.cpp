@@ -27,7 +27,7 @@ static ParseResult parseCount(OpAsmParser &parser, Attribute &count) {
 static void printCount(OpAsmPrinter &printer, Operation *, Attribute count) {
   if (!count)
     return;
-  printer << "[";
+  printer << " [";
   if (auto integer = dyn_cast<IntegerAttr>(count))
     printer << integer.getInt();
   else
@@ -45,7 +45,7 @@ static ParseResult parseEntries(OpAsmParser &parser, DictionaryAttr &entries) {
 }
 static void printEntries(OpAsmPrinter &printer, Operation *, DictionaryAttr entries) {
   if (!entries.empty())
-    printer << entries;
+    printer << " " << entries;
 }
 
 static ParseResult parseWithEntries(OpAsmParser &parser, DictionaryAttr &entries) {
@@ -56,7 +56,7 @@ static ParseResult parseWithEntries(OpAsmParser &parser, DictionaryAttr &entries
 }
 static void printWithEntries(OpAsmPrinter &printer, Operation *, DictionaryAttr entries) {
   if (!entries.empty())
-    printer << "with " << entries;
+    printer << " with " << entries;
 }
 
 /// `[@hbm] -> [@vmem] -> [@mxu, @vpu]`

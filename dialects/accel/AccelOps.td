@@ -36,14 +36,14 @@ def Accel_AcceleratorOp : Accel_Scope<"accelerator", [IsolatedFromAbove, HasPare
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
-  let assemblyFormat = "$sym_name custom<WithEntries>($entries) attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, CArg<"::mlir::DictionaryAttr", "{}">:$entries)>];
 }
 
 def Accel_MemoryOp : Accel_Op<"memory", [Symbol, HasParent<"AcceleratorOp">]> {
   let summary = "one level of the memory hierarchy: dram, scratchpad, cache or register_file";
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, DictionaryAttr:$entries);
-  let assemblyFormat = "$sym_name `:` custom<Word>($kind) custom<Entries>($entries) attr-dict-with-keyword";
+  let assemblyFormat = "$sym_name `:` custom<Word>($kind) `` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
 def Accel_CoreOp : Accel_Op<"core", [Symbol, HasParent<"AcceleratorOp">]> {
@@ -56,7 +56,7 @@ def Accel_CoreOp : Accel_Op<"core", [Symbol, HasParent<"AcceleratorOp">]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Accel_Count:$count, StrAttr:$kind, DictionaryAttr:$entries);
   let assemblyFormat = [{
-    $sym_name custom<Count>($count) `:` custom<Word>($kind) custom<Entries>($entries) attr-dict-with-keyword
+    $sym_name `` custom<Count>($count) `:` custom<Word>($kind) `` custom<Entries>($entries) attr-dict-with-keyword
   }];
   let extraClassDeclaration = Accel_HowMany;
 }
@@ -75,13 +75,13 @@ def Accel_PathOp : Accel_Op<"path", [HasParent<"AcceleratorOp">]> {
 def Accel_PowerOp : Accel_Op<"power", [HasParent<"AcceleratorOp">]> {
   let summary = "power limits and energy of the arithmetic";
   let arguments = (ins DictionaryAttr:$entries);
-  let assemblyFormat = "custom<Entries>($entries) attr-dict-with-keyword";
+  let assemblyFormat = "`` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
 def Accel_AreaOp : Accel_Op<"area", [HasParent<"AcceleratorOp">]> {
   let summary = "what parts cost in area, or the name of an area model";
   let arguments = (ins DictionaryAttr:$entries);
-  let assemblyFormat = "custom<Entries>($entries) attr-dict-with-keyword";
+  let assemblyFormat = "`` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
 def Accel_RequireOp : Accel_Op<"require"> {
@@ -112,14 +112,14 @@ def Accel_ObjectiveOp : Accel_Op<"objective"> {
 def Accel_ClusterOp : Accel_Scope<"cluster", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "servers and the networks between them";
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
-  let assemblyFormat = "$sym_name custom<WithEntries>($entries) attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, CArg<"::mlir::DictionaryAttr", "{}">:$entries)>];
 }
 
 def Accel_ServerOp : Accel_Scope<"server", [HasParent<"ClusterOp">]> {
   let summary = "equal servers: their devices, host and networks";
   let arguments = (ins SymbolNameAttr:$sym_name, Accel_Count:$count, DictionaryAttr:$entries);
-  let assemblyFormat = "$sym_name custom<Count>($count) custom<WithEntries>($entries) attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `` custom<Count>($count) `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Attribute":$count,
                                  CArg<"::mlir::DictionaryAttr", "{}">:$entries)>];
   let extraClassDeclaration = Accel_HowMany;
@@ -130,7 +130,7 @@ def Accel_DeviceOp : Accel_Op<"device", [Symbol, DeclareOpInterfaceMethods<Symbo
   let arguments = (ins SymbolNameAttr:$sym_name, Accel_Count:$count, FlatSymbolRefAttr:$accelerator,
                        DictionaryAttr:$entries);
   let assemblyFormat = [{
-    $sym_name custom<Count>($count) `:` $accelerator custom<Entries>($entries) attr-dict-with-keyword
+    $sym_name `` custom<Count>($count) `:` $accelerator `` custom<Entries>($entries) attr-dict-with-keyword
   }];
   let extraClassDeclaration = Accel_HowMany;
 }
@@ -138,7 +138,7 @@ def Accel_DeviceOp : Accel_Op<"device", [Symbol, DeclareOpInterfaceMethods<Symbo
 def Accel_HostOp : Accel_Op<"host", [ParentOneOf<["ClusterOp", "ServerOp"]>]> {
   let summary = "the processor side of a server";
   let arguments = (ins DictionaryAttr:$entries);
-  let assemblyFormat = "custom<Entries>($entries) attr-dict-with-keyword";
+  let assemblyFormat = "`` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
 def Accel_NetworkOp : Accel_Op<"network", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["ClusterOp", "ServerOp"]>]> {
@@ -149,13 +149,13 @@ def Accel_NetworkOp : Accel_Op<"network", [Symbol, DeclareOpInterfaceMethods<Sym
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
-  let assemblyFormat = "$sym_name custom<Entries>($entries) attr-dict-with-keyword";
+  let assemblyFormat = "$sym_name `` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
 def Accel_PriceOp : Accel_Op<"price", [ParentOneOf<["AcceleratorOp", "ClusterOp", "ServerOp"]>]> {
   let summary = "what using it costs: `{amount = 4.10 USD/h, per = @gpu}`";
   let arguments = (ins DictionaryAttr:$entries);
-  let assemblyFormat = "custom<Entries>($entries) attr-dict-with-keyword";
+  let assemblyFormat = "`` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
 #endif

@@ -78,7 +78,7 @@ LogicalResult PowerOp::verify() {
     return failure();
   auto idle = getEntries().getAs<QuantityAttr>("idle"),
        tdp = getEntries().getAs<QuantityAttr>("tdp");
-  if (idle && tdp && idle.compare(tdp) > 0) {
+  if (idle && tdp && tdp.below(idle)) {
     auto error = errorAt(*this, "tdp")
                  << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
     error.attachNote(locationOf(*this, "idle")) << "'idle' is here";
@@ -113,7 +113,7 @@ LogicalResult NetworkOp::verify() {
 LogicalResult RequireOp::verify() { return success(); }
 
 LogicalResult PreferOp::verify() {
-  if (!getWeight().getDimension().dimensionless() || getWeight().sign() <= 0)
+  if (!getWeight().getDimension().dimensionless() || getWeight().getNumerator() <= 0)
     return errorAt(*this) << "a weight is a positive plain number, found " << getWeight().spelled();
   return success();
 }

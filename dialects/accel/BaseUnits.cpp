@@ -37,12 +37,9 @@ std::optional<Dimension> baseUnit(StringRef word) {
   return std::nullopt;
 }
 
-bool saysItsValue(QuantityAttr) { return false; }
-
-LogicalResult valueOfText(StringRef text, DynamicAPInt &, DynamicAPInt &, Dimension &,
-                          function_ref<void(const Twine &)> error) {
-  error("the value of '" + text + "' must follow after '=' in base units");
-  return failure();
+bool saysItsValue(QuantityAttr quantity) {
+  Checked<Quantity> value = parseQuantity(quantity.getText());
+  return value && *value == quantity.quantity();
 }
 
 } // namespace accord::accel

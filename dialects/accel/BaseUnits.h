@@ -1,8 +1,6 @@
 // Base units in text, as `#accel.quantity` prints exact values: "cycle/s", "B2/s*K".
 #pragma once
 #include "dialects/accel/AccelDialect.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/Twine.h"
 #include <string>
 
 namespace accord::accel {
@@ -14,9 +12,5 @@ std::optional<Dimension> baseUnit(llvm::StringRef word);
 
 /// Whether the written text alone gives the quantity's value and dimension back.
 bool saysItsValue(QuantityAttr);
-/// The exact value of a written quantity such as "940 MHz"; `error` is told why not.
-llvm::LogicalResult valueOfText(llvm::StringRef text, llvm::DynamicAPInt &numerator,
-                                llvm::DynamicAPInt &denominator, Dimension &,
-                                llvm::function_ref<void(const llvm::Twine &)> error);
 
 } // namespace accord::accel

@@ -1,7 +1,8 @@
 // Values against the table, and the sentences that say what is wrong.
 #include "dialects/accel/AccelDialect.h"
-#include "dialects/accel/BaseUnits.h"
 #include "dialects/accel/Schema.h"
+#include "lib/support/Diagnostics.h"
+#include "lib/support/Quantity.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -9,16 +10,10 @@ using namespace mlir;
 namespace accord::accel {
 
 StringRef nearestName(StringRef word, ArrayRef<StringRef> candidates) {
-  StringRef best;
-  unsigned distance = static_cast<unsigned>(word.size()) / 3 +
-                      2; // a third of the letters, but a typo in a short word too
-  for (StringRef candidate : candidates)
-    if (unsigned d = word.edit_distance(candidate, true, distance);
-        d < distance && d < candidate.size()) {
-      distance = d;
-      best = candidate;
-    }
-  return best;
+  std::vector<std::string> names(candidates.begin(), candidates.end());
+  std::string near = nearest(word, names);
+  auto found = llvm::find(candidates, near);
+  return found == candidates.end() ? StringRef() : *found;
 }
 
 static std::string list(ArrayRef<StringRef> names) {
@@ -44,17 +39,15 @@ std::string unknownKey(const BlockSchema &block, StringRef name) {
 
 static std::string dimensions(const KeySchema &key) {
   std::string out;
-  for (const Dimension &dimension : key.dimensions) {
-    std::string units = baseUnits(dimension);
-    out += (out.empty() ? "" : " or ") + (units.empty() ? "a plain number" : "in " + units);
-  }
+  for (const Dimension &dimension : key.dimensions)
+    out += (out.empty() ? "" : " or ") + describe(dimension);
   return out;
 }
 
 std::string expected(const KeySchema &key) {
   switch (key.kind) {
   case ValueKind::Quantity:
-    return key.dimensions[0].dimensionless() ? "a plain number" : "a quantity " + dimensions(key);
+    return dimensions(key);
   case ValueKind::Integer:
     return "an integer";
   case ValueKind::Boolean:
@@ -70,7 +63,7 @@ std::string expected(const KeySchema &key) {
       return std::to_string(key.leastRank) + " extents";
     return std::to_string(key.leastRank) + " to " + std::to_string(key.mostRank) + " extents";
   case ValueKind::QuantityMap:
-    return "a quantity " + dimensions(key) + " for each of " + list(key.words);
+    return dimensions(key) + " for each of " + list(key.words);
   case ValueKind::Reference:
     return "a name";
   case ValueKind::References:
@@ -81,37 +74,33 @@ std::string expected(const KeySchema &key) {
   return "";
 }
 
-static std::string range(Range range, function_ref<int(int64_t)> compare,
-                         const std::string &found) {
+static std::string checkRange(Range range, const Rational &value, const std::string &found) {
   switch (range) {
   case Range::Any:
     return "";
   case Range::Positive:
-    return compare(0) > 0 ? "" : "must be positive, found " + found;
+    return value.sign() > 0 ? "" : "must be positive, found " + found;
   case Range::NonNegative:
-    return compare(0) >= 0 ? "" : "must not be negative, found " + found;
+    return value.sign() >= 0 ? "" : "must not be negative, found " + found;
   case Range::AtLeastOne:
-    return compare(1) >= 0 ? "" : "must be at least 1, found " + found;
-  case Range::Fraction:
-    return compare(0) >= 0 && compare(1) <= 0 ? "" : "must lie between 0 and 1, found " + found;
+    return value >= Rational(1) ? "" : "must be at least 1, found " + found;
+  case Range::Share:
+    return value.sign() > 0 && value <= Rational(1)
+               ? ""
+               : "must be above 0 and at most 1, found " + found;
   }
   return "";
 }
 
 static std::string checkQuantity(const KeySchema &key, QuantityAttr value) {
-  if (!llvm::is_contained(key.dimensions, value.getDimension())) {
-    std::string units = baseUnits(value.getDimension());
-    return "must be " + expected(key) + ", found " + value.spelled() +
-           (units.empty() ? ", a plain number" : ", which is in " + units);
-  }
-  return range(key.range, [&](int64_t bound) { return value.compare(bound); }, value.spelled());
+  if (!llvm::is_contained(key.dimensions, value.getDimension()))
+    return "must be " + expected(key) + ", found " + value.spelled() + ", " +
+           describe(value.getDimension());
+  return checkRange(key.range, value.quantity().value, value.spelled());
 }
 
 static std::string checkInteger(const KeySchema &key, IntegerAttr value) {
-  int64_t number = value.getInt();
-  return range(
-      key.range, [&](int64_t bound) { return number < bound ? -1 : number > bound; },
-      std::to_string(number));
+  return checkRange(key.range, Rational(value.getInt()), std::to_string(value.getInt()));
 }
 
 static std::string checkWord(const KeySchema &key, StringRef word) {

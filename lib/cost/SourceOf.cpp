@@ -1,4 +1,5 @@
 #include "lib/cost/SourceOf.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 namespace accord {
 

@@ -13,12 +13,22 @@ template <typename Visit> void forEachWork(const Plan &plan, Visit visit) {
 }
 } // namespace
 
+FlopsPerSecond peakOf(const Machine &machine, const Core &core, const std::string &type) {
+  double count = static_cast<double>(core.count);
+  if (auto stated = core.peak.find(type); stated != core.peak.end() && stated->second.value > 0)
+    return stated->second * count;
+  double perCycle = core.rows > 0 && core.cols > 0
+                        ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
+                        : static_cast<double>(core.lanes);
+  return FlopsPerSecond(perCycle * machine.clock.value * count);
+}
+
 Metrics measure(const Plan &plan) {
   Metrics m;
   m.step = plan.schedule.step.seconds();
   if (m.step.value > 0)
     m.throughput = static_cast<double>(plan.batch) / m.step.value;
-  std::map<std::string, double> byType;
+  std::map<std::pair<int, std::string>, double> byPeak; // contraction FLOPs by core and arithmetic
   forEachWork(plan, [&](OperationId id, const OperationCost &cost, Count times) {
     const Operation &op = plan.graph.operations[id];
     m.flops += times * op.flops;
@@ -26,18 +36,22 @@ Metrics measure(const Plan &plan) {
     if (!op.contraction)
       return;
     m.modelFlops += times * op.flops;
-    byType[op.type] += static_cast<double>(times) * static_cast<double>(op.flops);
+    byPeak[{cost.core, cost.type.empty() ? op.type : cost.type}] +=
+        static_cast<double>(times) * static_cast<double>(op.flops);
   });
-  double most = 0;
-  for (const auto &[type, flops] : byType)
+  double most = 0, atPeak = 0; // seconds the contractions would take at peak
+  for (const auto &[where, flops] : byPeak) {
+    if (where.first < 0)
+      continue;
+    FlopsPerSecond peak = peakOf(plan.machine, plan.machine.cores[where.first], where.second);
+    if (peak.value <= 0)
+      continue;
+    atPeak += flops / peak.value;
     if (flops > most)
-      most = flops, m.peakType = type;
-  for (const Core &core : plan.machine.cores)
-    if (auto it = core.peak.find(m.peakType);
-        core.kind == CoreKind::Tensor && it != core.peak.end())
-      m.peak += it->second * static_cast<double>(core.count);
-  if (m.step.value > 0 && m.peak.value > 0)
-    m.mfu = static_cast<double>(m.modelFlops) / (m.step.value * m.peak.value);
+      most = flops, m.peakType = where.second, m.peak = peak;
+  }
+  if (m.step.value > 0)
+    m.mfu = atPeak / m.step.value;
   m.peakBytes = plan.memory.peak;
   if (!plan.machine.memories.empty())
     m.capacity = static_cast<int64_t>(plan.machine.memories[0].capacity.value);

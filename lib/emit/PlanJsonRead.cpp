@@ -179,7 +179,7 @@ bool fromJSON(const json::Value &e, Machine &m, Path p) {
 bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
   return bool(Fields(e, p).narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)(
       "compute_s", c.compute)("bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)(
-      "bound", c.bound)("formula", c.formula));
+      "model", c.model)("type", c.type)("bound", c.bound)("formula", c.formula));
 }
 bool fromJSON(const json::Value &e, Costs &c, Path p) {
   return bool(Fields(e, p)("assumptions", c.assumptions)("operations", c.operations));

@@ -160,6 +160,8 @@ json::Value write(const Costs &costs) {
                                                          {"bytes", units(c.bytes)},
                                                          {"transfer_s", units(c.transfer)},
                                                          {"energy_J", c.energy.value},
+                                                         {"model", jsonString(c.model)},
+                                                         {"type", jsonString(c.type)},
                                                          {"bound", jsonString(c.bound)},
                                                          {"formula", jsonString(c.formula)}});
                        })}};

@@ -37,20 +37,22 @@ json::Value operations(const Plan &plan) {
     json::Array bytes;
     for (Bytes b : cost.bytes)
       bytes.push_back(b.value);
-    std::string where = op.location.file.empty() ? "" : op.location.file + ":" + std::to_string(op.location.line);
-    all.push_back(json::Object{
-        {"name", jsonString(op.name)},
-        {"kind", jsonString(op.kind)},
-        {"phase", static_cast<int>(op.phase)},
-        {"flops", op.flops},
-        {"bytes", std::move(bytes)},
-        {"time", op.body == kNone ? cost.time.value : 0.0},
-        {"count", static_cast<double>(plan.graph.executions(id))},
-        {"bound", jsonString(cost.bound)},
-        {"formula", jsonString(cost.formula)},
-        {"where", jsonString(where)},
-        {"critical", isCritical(plan, id)},
-        {"slack", id < plan.timing.size() ? json::Value(plan.timing[id].slack().value) : json::Value(nullptr)}});
+    std::string where =
+        op.location.file.empty() ? "" : op.location.file + ":" + std::to_string(op.location.line);
+    all.push_back(
+        json::Object{{"name", jsonString(op.name)},
+                     {"kind", jsonString(op.kind)},
+                     {"phase", static_cast<int>(op.phase)},
+                     {"flops", op.flops},
+                     {"bytes", std::move(bytes)},
+                     {"time", op.body == kNone ? cost.time.value : 0.0},
+                     {"count", static_cast<double>(plan.graph.executions(id))},
+                     {"bound", jsonString(cost.bound)},
+                     {"formula", jsonString(cost.formula)},
+                     {"where", jsonString(where)},
+                     {"critical", isCritical(plan, id)},
+                     {"slack", id < plan.timing.size() ? json::Value(plan.timing[id].slack().value)
+                                                       : json::Value(nullptr)}});
   }
   return all;
 }
@@ -81,11 +83,13 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
     for (const Slot &slot : region.slots)
       if (slot.core >= 0)
         tracks.try_emplace({slot.core, slot.instance}, 0);
-  json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts, changes;
+  json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts,
+      changes;
   for (auto &[track, index] : tracks) {
     const Core &core = plan.machine.cores[track.first];
     index = static_cast<int>(names.size());
-    names.push_back(jsonString(core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name));
+    names.push_back(
+        jsonString(core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name));
   }
   for (size_t r = 0; r < plan.schedule.regions.size() && r < plan.graph.regions.size(); ++r) {
     json::Array slots;
@@ -93,7 +97,8 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
       RegionId body = plan.graph.operations[slot.operation].body;
       int track = slot.core < 0 ? -1 : tracks[{slot.core, slot.instance}];
       slots.push_back(json::Array{static_cast<int64_t>(slot.operation), track, slot.start.value,
-                                  slot.duration.value, body == kNone ? -1 : static_cast<int64_t>(body)});
+                                  slot.duration.value,
+                                  body == kNone ? -1 : static_cast<int64_t>(body)});
     }
     regions.push_back(json::Object{{"name", jsonString(plan.graph.regions[r].name)},
                                    {"count", plan.graph.regions[r].count},
@@ -105,8 +110,9 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
   for (unsigned c = 0; c < kCategories; ++c)
     categories.push_back(name(static_cast<Category>(c)));
   for (const KindTime &k : timeByKind(plan))
-    kinds.push_back(json::Object{
-        {"kind", jsonString(k.kind)}, {"phase", static_cast<int>(k.phase)}, {"time", k.time.value}});
+    kinds.push_back(json::Object{{"kind", jsonString(k.kind)},
+                                 {"phase", static_cast<int>(k.phase)},
+                                 {"time", k.time.value}});
   for (const Expense &e : expenses(plan)) {
     if (top.size() == 25)
       break;
@@ -116,15 +122,16 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                                {"critical", e.critical}});
   }
   for (const Memory &level : plan.machine.memories)
-    levels.push_back(json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}});
+    levels.push_back(
+        json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}});
   for (const Core &core : plan.machine.cores)
     for (const auto &[type, peak] : core.peak) {
       bool used = llvm::any_of(plan.graph.operations, [&](const Operation &op) {
         return op.type == type && op.core == core.kind && op.flops > 0;
       });
       if (used)
-        roofs.push_back(
-            json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak.value}});
+        roofs.push_back(json::Object{
+            {"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak.value}});
     }
   for (const std::string &text : plan.assumptions)
     assumptions.push_back(jsonString(text));
@@ -207,7 +214,8 @@ std::string toReport(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOpti
   // The data goes in last: nothing in it can then be mistaken for a mark.
   replace(page, "/*accord:style*/", part(kReport_css));
   replace(page, "//accord:script", part(kReport_js));
-  replace(page, "<!--accord:title-->", escapeHtml(json::fixUTF8(plan.graph.model + " on " + plan.machine.name)));
+  replace(page, "<!--accord:title-->",
+          escapeHtml(json::fixUTF8(plan.graph.model + " on " + plan.machine.name)));
   replace(page, "<!--accord:data-->", escapeForScript(jsonLine(reportData(plan, whatIf, options))));
   return page;
 }

@@ -31,6 +31,7 @@ struct Argument {
 struct Number { ///< 1536, 0.95, 940 MHz
   Quantity value;
   bool hasUnit = false;
+  bool valid = true; ///< false: already reported (unknown unit, absurd exponent)
   std::string text; ///< as written
 };
 struct Text { ///< "a100.calibration", without quotes and escapes
@@ -60,8 +61,7 @@ struct Unary {
   ExprPtr operand;
 };
 enum class BinaryOp : uint8_t {
-  Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Add, Subtract, Multiply, Divide, FloorDivide,
-  Modulo, Power
+  Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Add, Subtract, Multiply, Divide, Modulo, Power
 };
 llvm::StringRef spelling(BinaryOp op);
 llvm::StringRef spelling(UnaryOp op);

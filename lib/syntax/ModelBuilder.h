@@ -35,8 +35,8 @@ struct ModelValue {
 class DeclarationScope {
 public:
   virtual ~DeclarationScope() = default;
-  /// The declaration that `name` means in the file of `from`, or null. Marks the import it came through as used.
-  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from) = 0;
+  /// The declaration that `name`, written at `at`, means in the file of `from`, or null.
+  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) = 0;
   /// All names visible there, for suggestions.
   virtual std::vector<std::string> names(const ast::Declaration &from) = 0;
 };

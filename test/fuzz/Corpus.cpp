@@ -42,6 +42,17 @@ std::vector<std::string_view> tokens(std::string_view text) {
   return result;
 }
 
+const char *extension(Kind kind) {
+  return kind == Kind::Accel ? ".accel" : kind == Kind::Dnn ? ".dnn" : ".json";
+}
+
+std::optional<Kind> kindOf(std::string_view path) {
+  for (Kind kind : {Kind::Accel, Kind::Dnn, Kind::Plan})
+    if (path.ends_with(extension(kind)))
+      return kind;
+  return std::nullopt;
+}
+
 static std::string contents(const fs::path &path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream out;
@@ -56,7 +67,7 @@ static void addFenced(const std::string &name, const std::string &text,
   while (std::getline(lines, line)) {
     if (line != "```accel" && line != "```dnn")
       continue;
-    Program program{name, line == "```dnn", {}};
+    Program program{name, line == "```dnn" ? Kind::Dnn : Kind::Accel, {}};
     while (std::getline(lines, line) && line != "```")
       program.text += line + '\n';
     into.push_back(std::move(program));
@@ -76,11 +87,11 @@ void Corpus::add(const std::string &path) {
   }
   std::sort(files.begin(), files.end());
   for (const fs::path &file : files) {
-    std::string extension = file.extension();
-    if (extension == ".md")
+    std::optional<Kind> kind = kindOf(file.native());
+    if (file.extension() == ".md")
       addFenced(file, contents(file), programs);
-    else if (extension == ".dnn" || extension == ".accel")
-      programs.push_back({file, extension == ".dnn", contents(file)});
+    else if (kind && (*kind != Kind::Plan || file.filename() == "plan.json"))
+      programs.push_back({file, *kind, contents(file)});
   }
 }
 

@@ -1,15 +1,22 @@
 // What the fuzzer starts from: the catalogue, the examples, and the fenced code of the
 // documentation.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace accord::fuzz {
 
+enum class Kind : uint8_t { Accel, Dnn, Plan };
+const char *extension(Kind kind); ///< ".accel", ".dnn", ".json"
+/// By the end of a path; nothing if it is none of them.
+std::optional<Kind> kindOf(std::string_view path);
+
 struct Program {
   std::string name; ///< file name, for a crash report
-  bool dnn = false; ///< else .accel
+  Kind kind = Kind::Accel;
   std::string text;
 };
 
@@ -18,8 +25,8 @@ struct Corpus {
   std::vector<std::string> words; ///< every distinct token of them, sorted
 
   bool empty() const { return programs.empty(); }
-  /// Reads `.accel`, `.dnn`, and the ```accel and ```dnn blocks of `.md` files below `path` (or
-  /// `path` itself).
+  /// Reads `.accel`, `.dnn`, `plan.json`, and the ```accel and ```dnn blocks of `.md` files below
+  /// `path` (or `path` itself).
   void add(const std::string &path);
   /// Call once after the last add.
   void finish();

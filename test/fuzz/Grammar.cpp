@@ -15,7 +15,8 @@ unsigned Grammar::cost(const Element &element) const {
   case Element::Characters:
     return 0;
   case Element::Rule: {
-    if (element.text == "EOF")
+    if (std::isupper(
+            static_cast<unsigned char>(element.text[0]))) // one token is as good as another
       return 0;
     auto found = costs.find(element.text);
     return found == costs.end() ? kEndless : std::min(kEndless, found->second + 1);
@@ -99,13 +100,16 @@ struct Grammar::Writer {
 
   /// When the budget is spent, the way that ends soonest.
   const Element &choose(const Element &element) {
-    const Element *best = &random.pick(element.children);
     if (!spent())
-      return *best;
+      return random.pick(element.children);
+    unsigned least = kEndless;
     for (const Element &child : element.children)
-      if (grammar.cost(child) < grammar.cost(*best))
-        best = &child;
-    return *best;
+      least = std::min(least, grammar.cost(child));
+    std::vector<const Element *> soonest;
+    for (const Element &child : element.children)
+      if (grammar.cost(child) == least)
+        soonest.push_back(&child);
+    return *random.pick(soonest);
   }
 
   void rule(const std::string &name, bool inToken) {
@@ -119,7 +123,10 @@ struct Grammar::Writer {
     ++depth;
     write(found->second, inToken || token);
     --depth;
-    if (token && begin < out.size() && random.percent(85))
+    bool free = found->second.kind == Element::Alternatives && found->second.children.size() == 1 &&
+                !found->second.children[0].children.empty() &&
+                found->second.children[0].children[0].kind != Element::Literal;
+    if (token && (free || out[begin] == '"') && begin < out.size() && random.percent(85))
       replace(begin);
   }
 

@@ -16,7 +16,9 @@ public:
           skipTo('{'), balanced('{', '}');
         else
           ++at;
-      } else if (word == "options" || word == "tokens" || word == "channels") {
+      } else if (word == "tokens") {
+        declaredTokens();
+      } else if (word == "options" || word == "channels") {
         skipTo('{'), balanced('{', '}');
       } else if (word == "grammar" || word == "lexer" || word == "parser" || word == "import" ||
                  word == "mode") {
@@ -64,6 +66,32 @@ private:
            (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'))
       ++at;
     return std::string(text.substr(begin, at - begin));
+  }
+
+  /// Tokens without a rule are made in lib/syntax from words: CROSS is an `x`, QUANTITY a number
+  /// and a unit, a LABEL any name, every other one the word itself.
+  void declaredTokens() {
+    skipTo('{'), ++at;
+    for (std::string token = name(); !token.empty(); token = name()) {
+      std::string word;
+      for (char c : token)
+        word += c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      Element body{Element::Literal, token == "CROSS" ? "x" : word, {}, 0};
+      if (token == "LABEL")
+        body = {Element::Rule, "IDENT", {}, 0};
+      if (token == "QUANTITY") {
+        body = {};
+        for (const char *part :
+             {"1 GHz", "16 GiB", "900 GB/s", "64 B/cycle", "3.9 pJ/bit", "8 cycles", "312 TFLOP/s",
+              "1.5e-3 s", "600 mm2", "4.10 USD/h", "1_000 W", "0.5 MB"})
+          body.children.push_back({Element::Literal, part, {}, 0});
+        body.kind = Element::Alternatives;
+      }
+      into.rules.try_emplace(token, std::move(body));
+      if (peek() == ',')
+        ++at;
+    }
+    skipTo('}'), ++at;
   }
 
   void rule(const std::string &called) {

@@ -1,4 +1,5 @@
 #include "test/fuzz/Mutator.h"
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 
@@ -76,7 +77,7 @@ const std::vector<Nest> kNests = {{"(", ")"},
 class Mutation {
 public:
   Mutation(Random &random, const Corpus &corpus, const std::string &text)
-      : random(random), corpus(corpus) {
+      : random(random), corpus(corpus), limit(std::max<size_t>(256 << 10, 2 * text.size())) {
     // Tokens with the white space before each, so that what is not changed stays as it was.
     size_t end = 0;
     for (std::string_view token : tokens(text)) {
@@ -96,8 +97,7 @@ public:
       result.resize(random.below(result.size() + 1));
     if (random.percent(4))
       result.insert(random.below(result.size() + 1), random.pick(kBytes));
-    if (result.size() > (256u << 10))
-      result.resize(256u << 10);
+    result.resize(std::min(result.size(), limit));
     return result;
   }
 
@@ -185,6 +185,7 @@ private:
   Random &random;
   const Corpus &corpus;
   std::vector<std::string> parts;
+  size_t limit;
 };
 
 } // namespace

@@ -1,5 +1,9 @@
 #include "test/fuzz/Properties.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/PlanJson.h"
+#include "lib/emit/Summary.h"
 #include "lib/syntax/Parser.h"
+#include "lib/verify/Verify.h"
 
 namespace accord::fuzz {
 
@@ -11,7 +15,7 @@ struct Parsed {
   std::unique_ptr<ast::File> file;
 
   explicit Parsed(const Program &program) {
-    FileId id = sources.add(program.dnn ? "fuzz.dnn" : "fuzz.accel", program.text);
+    FileId id = sources.add(std::string("fuzz") + extension(program.kind), program.text);
     file = parse(diags, id);
   }
 };
@@ -31,9 +35,33 @@ std::string badDiagnostic(const Parsed &parsed) {
   return {};
 }
 
+Verdict checkPlan(const Program &program) {
+  Verdict verdict;
+  llvm::Expected<Plan> plan = planFromJson(program.text, "fuzz.json");
+  if (!plan) {
+    if (llvm::toString(plan.takeError()).empty())
+      verdict.broken = "a plan is refused without a word";
+    return verdict;
+  }
+  verdict.accepted = true;
+  std::string text = jsonText(toJson(*plan));
+  llvm::Expected<Plan> again = planFromJson(text, "again.json");
+  if (!again)
+    verdict.broken = "what was written cannot be read: " + llvm::toString(again.takeError());
+  else if (jsonText(toJson(*again)) != text)
+    verdict.broken = "a plan changes when it is written and read again";
+  verify(*plan);
+  for (const Operation &operation : plan->graph.operations)
+    if (llvm::Expected<std::string> words = explainOperation(*plan, operation.name, {}); !words)
+      llvm::consumeError(words.takeError());
+  return verdict;
+}
+
 } // namespace
 
 Verdict check(const Program &program) {
+  if (program.kind == Kind::Plan)
+    return checkPlan(program);
   Parsed once(program);
   Verdict verdict;
   verdict.accepted = !once.diags.hasErrors();

@@ -9,8 +9,11 @@ struct Verdict {
   std::string broken;    ///< the promise that was broken and how; empty if all was kept
 };
 
-/// Parses the text. The tree is complete exactly when there are no errors; every error has a
-/// message and a place inside the text; doing it again gives the same messages.
+/// .accel and .dnn: parses the text. The tree is complete exactly when there are no errors; every
+/// error has a message and a place inside the text; doing it again gives the same messages.
+///
+/// plan.json: reads it. A plan that is accepted is written and read again without a change, and can
+/// be verified and explained, whatever it says.
 Verdict check(const Program &program);
 
 } // namespace accord::fuzz

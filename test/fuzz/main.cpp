@@ -21,6 +21,7 @@ struct Options {
   uint64_t seed = 1;
   double seconds = 0;
   uint64_t iterations = 0;
+  bool plans = false;
   unsigned hang = 20;
   size_t keepGoing = 1;
   std::string crashes = "fuzz-crashes";
@@ -42,26 +43,29 @@ Grammar grammar(const char *which) {
 }
 
 /// Everything that decides on iteration `i` of a seed is here: any one can be made again alone.
-Program make(uint64_t seed, uint64_t i, const Corpus &corpus, const Grammar &accel,
+Program make(const Options &options, uint64_t i, const Corpus &corpus, const Grammar &accel,
              const Grammar &dnn) {
+  uint64_t seed = options.seed;
   Random random(seed * 0x9e3779b97f4a7c15ull + i);
   Program result;
   const Grammar *from = nullptr;
-  if (unsigned kind = random.below(10); kind < 3 || corpus.programs.empty()) {
-    result.dnn = random.percent(50);
-    from = result.dnn ? &dnn : &accel;
+  if (random.percent(options.plans ? 0 : 30)) {
+    result.kind = random.percent(50) ? Kind::Dnn : Kind::Accel;
+    from = result.kind == Kind::Dnn ? &dnn : &accel;
   }
-  if (from && !from->empty()) {
+  if (from) {
     result.text =
         from->sentence(random, corpus.words, 1 + random.below(random.percent(90) ? 60 : 4000));
     if (random.percent(30))
       result.text = mutate(random, corpus, result.text);
   } else {
     const Program &original = random.pick(corpus.programs);
-    result.dnn = random.percent(97) ? original.dnn : !original.dnn;
+    result.kind = original.kind;
+    if (random.percent(3) && result.kind != Kind::Plan) // one language taken for the other
+      result.kind = result.kind == Kind::Dnn ? Kind::Accel : Kind::Dnn;
     result.text = mutate(random, corpus, original.text);
   }
-  result.name = fmt::format("crash-{}-{}.{}", seed, i, result.dnn ? "dnn" : "accel");
+  result.name = fmt::format("crash-{}-{}{}", seed, i, extension(result.kind));
   return result;
 }
 
@@ -71,7 +75,13 @@ int replay(const Options &options) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();
-    Program program{path, path.ends_with(".dnn"), text.str()};
+    std::optional<Kind> kind = kindOf(path);
+    if (!in || !kind) {
+      fmt::print(stderr, "accord-fuzz: error: '{}' is no readable .accel, .dnn or .json file\n",
+                 path);
+      return 1;
+    }
+    Program program{path, *kind, text.str()};
     Verdict verdict = check(program);
     fmt::print("{}: {}\n", path,
                !verdict.broken.empty() ? verdict.broken
@@ -86,10 +96,12 @@ int fuzz(const Options &options) {
   Corpus corpus;
   for (const std::string &path : options.corpus)
     corpus.add(path);
+  std::erase_if(corpus.programs,
+                [&](const Program &p) { return (p.kind == Kind::Plan) != options.plans; });
   corpus.finish();
   Grammar accel = grammar("Accel"), dnn = grammar("Dnn");
   if (corpus.empty()) {
-    fmt::print(stderr, "accord-fuzz: error: no .accel or .dnn file below the corpus folders\n");
+    fmt::print(stderr, "accord-fuzz: error: nothing to start from below the corpus folders\n");
     return 1;
   }
   if (accel.empty() || dnn.empty()) {
@@ -97,7 +109,7 @@ int fuzz(const Options &options) {
     return 1;
   }
   if (!options.print.empty()) {
-    fmt::print("{}", make(options.seed, std::stoull(options.print), corpus, accel, dnn).text);
+    fmt::print("{}", make(options, std::stoull(options.print), corpus, accel, dnn).text);
     return 0;
   }
   guard(options.crashes, options.hang);
@@ -108,7 +120,7 @@ int fuzz(const Options &options) {
   auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   while ((!options.iterations || i < options.iterations) &&
          (options.iterations || seconds() < options.seconds)) {
-    Program program = make(options.seed, i, corpus, accel, dnn);
+    Program program = make(options, i, corpus, accel, dnn);
     underTest(program.text, program.name);
     Verdict verdict = check(program);
     accepted += verdict.accepted;
@@ -146,6 +158,8 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--corpus", options.corpus,
                  "files and folders to start from (default: catalogue, examples, docs)");
+  app.add_flag("--plans", options.plans,
+               "feed plan.json files to what reads, verifies and explains plans; needs --corpus");
   app.add_option("--hang", options.hang, "an input that takes more seconds than this fails")
       ->capture_default_str();
   app.add_option("--keep-going", options.keepGoing, "end after this many broken promises")

@@ -169,6 +169,7 @@ Costs costs(const WorkGraph &g, const Machine &m) {
   for (const Operation &op : g.operations) {
     OperationCost c;
     c.core = op.core == CoreKind::Tensor ? 0 : op.core == CoreKind::Vector ? 1 : -1;
+    c.model = "peak", c.type = op.type;
     c.bytes = {Bytes(static_cast<double>(op.bytesRead + op.bytesWritten))};
     c.transfer = {c.bytes[0] / m.memories[0].bandwidth};
     if (c.core >= 0)

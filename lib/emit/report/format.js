@@ -6,7 +6,7 @@ function si(value, unit, digits = 4) {
   if (!isFinite(value)) return "–";
   let p = 0, v = Math.abs(value);
   while (v >= 999.95 && p < SI.length - 1) { v /= 1000; ++p; }
-  return (value < 0 ? "−" : "") + trim(v, digits) + " " + SI[p] + unit;
+  return ((value < 0 ? "−" : "") + trim(v, digits) + " " + SI[p] + unit).replace("  ", " ");
 }
 function bytes(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -14,7 +14,7 @@ function header() {
   byId("status").textContent = data.feasible ? "feasible" : "infeasible";
   byId("status").classList.toggle("bad", !data.feasible);
   byId("subtitle").textContent = [data.precision, data.optimizer, `batch ${h.batch} = ${data.microbatch} × ${data.microbatches} micro-batches`,
-    si(h.parameters, "parameters"), `${si(h.flops, "FLOP")} per step`, `job ${data.job}`].join("  ·  ");
+    si(h.parameters, " parameters"), `${si(h.flops, "FLOP")} per step`, `job ${data.job}`].join("  ·  ");
   const tile = (label, value, unit, note, share, color) => el("div", { class: "tile" }, el("div", { class: "label" }, label),
     el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
     share === undefined ? null : el("div", { class: "bar", role: "meter", "aria-label": label, "aria-valuenow": (share * 100).toFixed(1), "aria-valuemin": 0, "aria-valuemax": 100 },
@@ -24,7 +24,7 @@ function header() {
   const full = h.capacity ? h.memory / h.capacity : 0;
   byId("headline").append(
     tile("Step time", ...split(seconds(h.step)), h.energy > 0 ? `${si(h.energy, "J")} per step` : "one step of training"),
-    tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, "tokens/s") : "at full speed"),
+    tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : "at full speed"),
     tile("MFU", trim(h.mfu * 100, 3), "%", `of ${si(h.peak, "FLOP/s")} ${h.peakType}`, h.mfu),
     tile("Memory", ...split(bytes(h.memory)), h.capacity ? `${percent(full)} of ${bytes(h.capacity)}` : "capacity not stated", h.capacity ? full : undefined, full > 1 ? "bad" : full > 0.9 ? "data_gradient" : ""),
     tile("Gap to the bound", trim(h.gap * 100, 3), "%", `bound ${trim(h.objectiveBound, 5)} ${h.objectiveUnit}: ${h.proof || "no proof"}`, h.gap));
@@ -73,14 +73,14 @@ function views(timeline) {
 function topTable() {
   const columns = [
     ["operation", r => r.op.name, (r, td) => td.append(el("i", { class: "dot", style: `background:var(--${data.phases[r.op.phase]})`, title: words(data.phases[r.op.phase]) }), r.op.name,
-      r.critical ? el("span", { class: "flag" }, "critical") : null)],
+      r.critical ? el("span", { class: "flag" }, "critical") : ""), "name"],
     ["kind", r => r.op.kind],
     ["count", r => r.op.count, (r, td) => td.append(digits4(r.op.count)), "n"],
     ["each", r => r.op.time, (r, td) => td.append(seconds(r.op.time)), "n"],
     ["in a step", r => r.total, (r, td) => td.append(seconds(r.total)), "n"],
     ["share", r => r.share, (r, td) => td.append(percent(r.share), el("span", { class: "mini" }, el("i", { style: `width:${(r.share / rows[0].share) * 100}%;background:var(--${data.phases[r.op.phase]})` }))), "n"],
     ["FLOP", r => r.op.flops, (r, td) => td.append(r.op.flops ? si(r.op.flops, "") : "0"), "n"],
-    ["bound", r => r.op.bound],
+    ["bound", r => r.op.bound, null, "name"],
     ["formula", r => r.op.formula, (r, td) => td.append(el("code", {}, r.op.formula))]];
   const rows = data.top.map(t => ({ ...t, op: data.operations[t.operation] })), largest = rows.slice();
   const table = byId("top"), body = el("tbody");

@@ -127,11 +127,11 @@ class Timeline {
   }
 
   /// `count` iterations of a region from `start`: each alone when wide enough, else all as one box.
-  iterate(r, start, count, depth, label) {
+  iterate(r, start, count, depth, label, critical = false) {
     const length = this.data.regions[r].length, scale = this.plotWidth / (this.view[1] - this.view[0]);
     if (length <= 0 || !this.visible(start, length * count)) return;
     const wide = length * scale;
-    if (depth > 0) this.box(r, start, length * count, depth, `${this.data.regions[r].name} × ${count}`, start);
+    if (depth > 0) this.box(r, start, length * count, depth, `${this.data.regions[r].name} × ${count}`, start, critical);
     if (wide < (depth ? 60 : 26) && count > 1) {
       if (!depth) this.box(r, start, length * count, 0, `${count} micro-batches`, start);
       this.density(r, start, length * count, count);
@@ -139,6 +139,7 @@ class Timeline {
     }
     const first = Math.max(0, Math.floor((this.view[0] - start) / length));
     const last = Math.min(count - 1, Math.floor((this.view[1] - start) / length));
+    if (depth && count > 1 && first === last) this.box(r, start, length * count, depth, `${this.data.regions[r].name} ${first + 1} of ${count}`, start, critical);
     for (let i = first; i <= last; ++i) {
       const at = start + i * length;
       if (!depth) this.box(r, at, length, 0, label(i), at);
@@ -152,17 +153,21 @@ class Timeline {
   slots(r, origin, depth) {
     for (const [op, track, start, duration, body] of this.data.regions[r].slots) {
       if (!this.visible(origin + start, duration)) continue;
-      if (body >= 0) this.iterate(body, origin + start, this.data.regions[body].count, depth + 1);
-      else if (track >= 0) this.operation(op, track, origin + start, duration);
+      if (body >= 0) this.iterate(body, origin + start, this.data.regions[body].count, depth + 1, null, this.data.operations[op].critical);
+      else if (track >= 0) this.operation(op, track, origin + start, duration, this.data.regions[r].name.split(".")[0] + ".");
     }
   }
-  box(r, start, length, depth, text, origin) {
+  box(r, start, length, depth, text, origin, critical = false) {
     const g = this.g, y = this.rowsTop + depth * (this.rowHeight + 2);
     const a = Math.max(this.x(start), this.left - 4), b = Math.min(this.x(start + length), this.left + this.plotWidth + 4);
     g.fillStyle = this.colors.track;
     g.fillRect(a, y, Math.max(1, b - a - 1), this.rowHeight);
     g.strokeStyle = this.colors.line;
     g.strokeRect(a + 0.5, y + 0.5, Math.max(0, b - a - 2), this.rowHeight - 1);
+    if (critical && this.showCritical) {
+      g.fillStyle = this.colors.critical;
+      g.fillRect(a, y + this.rowHeight - 2, Math.max(1, b - a - 1), 3);
+    }
     if (b - a > 30) {
       g.fillStyle = this.colors.ink;
       g.textAlign = "center";
@@ -188,7 +193,7 @@ class Timeline {
         text: `${this.data.regions[r].name} × ${count}`, busy: row.reduce((s, v) => s + v, 0) / one, track: t });
     });
   }
-  operation(id, track, start, duration) {
+  operation(id, track, start, duration, prefix) {
     const g = this.g, op = this.data.operations[id], y = this.laneY(track), h = this.laneHeight;
     const a = Math.max(this.x(start), this.left - 2), b = Math.min(this.x(start + duration), this.left + this.plotWidth + 2);
     const w = Math.max(0.6, b - a - (b - a > 4 ? 1 : 0));
@@ -201,7 +206,8 @@ class Timeline {
     if (w > 34) {
       g.fillStyle = this.colors["on-phase"];
       g.textAlign = "left";
-      g.fillText(this.clip(g, op.name, w - 10), a + 5, y + h / 2);
+      const name = op.name.startsWith(prefix) ? op.name.slice(prefix.length) : op.name;
+      g.fillText(this.clip(g, name, w - 10), a + 5, y + h / 2);
     }
     this.hits.push({ x: a, y, w, h, operation: id, start, length: duration, track });
   }

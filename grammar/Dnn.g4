@@ -1,0 +1,18 @@
+// Training: modules and models are statements over tensors; trainings, sparsity, ensembles and jobs are entries.
+grammar Dnn;
+import Common;
+
+declaration : constant | module | model | description ;
+
+module : MODULE IDENT parameters ('->' IDENT (',' IDENT)*)? body ;
+model : MODEL IDENT parameters? body ;
+
+body : '{' (statement ','?)* '}' ;
+statement : input | bind | repeat | forLoop | when | loss ;
+
+input : INPUT IDENT ':' IDENT ('[' expr (',' expr)* ']')? ;
+bind : (LET | VAR)? IDENT (',' IDENT)* '=' expr ;
+repeat : REPEAT expr (AS IDENT)? body ;
+forLoop : FOR IDENT IN expr body ;
+when : IF expr body (ELSE_IF expr body)* (ELSE body)? ;
+loss : LOSS expr ;

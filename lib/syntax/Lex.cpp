@@ -1,0 +1,197 @@
+// Text -> tokens with ANTLR's lexer; documentation comments; brackets that do not match.
+#include "ANTLRInputStream.h"
+#include "grammar/AccelParser.h"
+#include "grammar/DnnLexer.h"
+#include "grammar/DnnParser.h"
+#include "lib/syntax/Tokens.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace accord::syntax {
+using grammar::AccelParser;
+using P = grammar::DnnParser;
+// One set of token types serves both languages.
+static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) && size_t(AccelParser::QUANTITY) == size_t(P::QUANTITY) &&
+              size_t(AccelParser::IDENT) == size_t(P::IDENT));
+
+/// Where each character starts, for texts in which a character is not always a byte.
+static std::vector<uint32_t> characterStarts(llvm::StringRef text) {
+  std::vector<uint32_t> starts;
+  bool ascii = true;
+  for (size_t i = 0; i < text.size(); ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      starts.push_back(static_cast<uint32_t>(i));
+    else
+      ascii = false;
+  if (ascii)
+    return {};
+  starts.push_back(static_cast<uint32_t>(text.size()));
+  return starts;
+}
+
+std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment> &comments) {
+  llvm::StringRef text = diags.sources().text(file);
+  std::vector<uint32_t> starts = characterStarts(text);
+  auto byteOf = [&](size_t character) {
+    return starts.empty() ? static_cast<uint32_t>(character) : starts[std::min(character, starts.size() - 1)];
+  };
+  antlr4::ANTLRInputStream input(text.data(), text.size());
+  grammar::DnnLexer lexer(&input);
+  lexer.removeErrorListeners();
+  std::vector<Token> tokens;
+  uint32_t line = 1, scanned = 0, lastLine = 0;
+  for (auto &antlr : lexer.getAllTokens()) {
+    Token token;
+    token.type = antlr->getType();
+    token.begin = byteOf(antlr->getStartIndex());
+    token.end = byteOf(antlr->getStopIndex() + 1);
+    for (; scanned < token.begin; ++scanned)
+      line += text[scanned] == '\n' || (text[scanned] == '\r' && text[scanned + 1] != '\n');
+    token.line = line;
+    SourceRange range{file, token.begin, token.end};
+    if (token.type == P::COMMENT) {
+      bool doc = token.end - token.begin >= 3 && text[token.begin + 2] == '/' &&
+                 !(token.end - token.begin > 3 && text[token.begin + 3] == '/');
+      comments.push_back({range, doc});
+      continue;
+    }
+    if (token.type == P::OTHER) {
+      llvm::StringRef character = text.slice(token.begin, token.end);
+      auto error = diags.error(Code::BadCharacter, range, "the language has no character '" + character.str() + "'");
+      if (character == ";")
+        error.help("entries are separated by new lines or ','");
+      else if (character == "'")
+        error.help("texts stand in double quotes");
+      else if (character == "#")
+        error.help("comments start with '//'");
+      continue;
+    }
+    if (token.type == P::OPEN_STRING) {
+      diags.error(Code::UnclosedText, range, "this text is not closed on its line");
+      token.type = P::STRING;
+    }
+    token.first = line != lastLine;
+    lastLine = line;
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+static size_t closerOf(size_t opener) {
+  return opener == P::LBRACE ? P::RBRACE : opener == P::LPAREN ? P::RPAREN : P::RBRACKET;
+}
+
+static const char *spell(size_t type) {
+  switch (type) {
+  case P::LBRACE: return "{";
+  case P::RBRACE: return "}";
+  case P::LPAREN: return "(";
+  case P::RPAREN: return ")";
+  case P::LBRACKET: return "[";
+  default: return "]";
+  }
+}
+
+bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &balanced) {
+  std::vector<Token> result, open;
+  result.reserve(tokens.size());
+  auto close = [&](const Token &at, bool atEnd) {
+    const Token &opener = open.back();
+    SourceRange here{file, at.begin, atEnd ? at.begin : at.end};
+    const char *what = opener.type == P::LBRACE ? "block" : "bracket";
+    diags.error(Code::UnclosedBracket, here,
+                std::string("expected '") + spell(closerOf(opener.type)) + "' to close the " + what + " opened here" +
+                    (atEnd ? ", found the end of the file" : std::string(", found '") + spell(at.type) + "'"))
+        .note({file, opener.begin, opener.end}, std::string("'") + spell(opener.type) + "' opened here");
+    Token added = at;
+    added.type = closerOf(opener.type);
+    added.end = added.begin;
+    added.first = false;
+    result.push_back(added);
+    open.pop_back();
+    balanced = false;
+  };
+  for (const Token &token : tokens) {
+    switch (token.type) {
+    case P::LBRACE: case P::LPAREN: case P::LBRACKET:
+      open.push_back(token);
+      if (open.size() > kMaxDepth) {
+        diags.error(Code::NestedTooDeep, {file, token.begin, token.end},
+                    "more than " + std::to_string(kMaxDepth) + " brackets are open here")
+            .note({file, open[0].begin, open[0].end}, "the first of them");
+        return false;
+      }
+      break;
+    case P::RBRACE: case P::RPAREN: case P::RBRACKET: {
+      bool hasPartner = llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
+      if (!hasPartner) {
+        balanced = false;
+        diags.error(Code::UnclosedBracket, {file, token.begin, token.end},
+                    std::string("'") + spell(token.type) + "' closes nothing");
+        continue;
+      }
+      while (closerOf(open.back().type) != token.type)
+        close(token, false);
+      open.pop_back();
+      break;
+    }
+    default: break;
+    }
+    result.push_back(token);
+  }
+  if (!open.empty()) {
+    Token end;
+    llvm::StringRef text = diags.sources().text(file).rtrim();
+    end.begin = end.end = static_cast<uint32_t>(text.size());
+    end.line = result.back().line;
+    while (!open.empty())
+      close(end, true);
+  }
+  tokens = std::move(result);
+  return true;
+}
+
+/// Joins the documentation comments that stand directly before a token.
+static void attachDocs(llvm::StringRef text, TokenList &list) {
+  size_t next = 0;
+  for (uint32_t i = 0; i < list.tokens.size() && next < list.comments.size(); ++i) {
+    std::string doc;
+    for (; next < list.comments.size() && list.comments[next].range.begin < list.tokens[i].begin; ++next) {
+      const ast::Comment &comment = list.comments[next];
+      if (!comment.documentation)
+        continue;
+      llvm::StringRef line = text.slice(comment.range.begin + 3, comment.range.end).rtrim();
+      line.consume_front(" ");
+      doc += (doc.empty() ? "" : "\n") + line.str();
+    }
+    if (!doc.empty())
+      list.docs[i] = std::move(doc);
+  }
+}
+
+/// `layers // 2` would silently be `layers`: a comment that is only a number, right after a value, is an error.
+static void findMistakenDivision(Diagnostics &diags, FileId file, const TokenList &list) {
+  llvm::StringRef text = diags.sources().text(file);
+  for (const ast::Comment &comment : list.comments) {
+    llvm::StringRef body = text.slice(comment.range.begin + 2, comment.range.end).trim().rtrim("},)] ");
+    if (body.empty() || !llvm::all_of(body, llvm::isDigit))
+      continue;
+    llvm::StringRef before = text.take_front(comment.range.begin).rtrim(" \t");
+    if (!before.empty() && (llvm::isAlnum(before.back()) || before.back() == '_' || before.back() == ')'))
+      diags.error(Code::CommentNotDivision, comment.range, "'//' starts a comment, so nothing is divided here")
+          .help("write floor_div(a, " + body.str() + ")");
+  }
+}
+
+bool tokenize(Diagnostics &diags, FileId file, ast::Language language, TokenList &result) {
+  result.tokens = lex(diags, file, result.comments);
+  findMistakenDivision(diags, file, result);
+  if (!balance(diags, file, result.tokens, result.brackets))
+    return false;
+  llvm::StringRef text = diags.sources().text(file);
+  markWords(text, language, result.tokens);
+  joinUnits(text, language, result.tokens);
+  attachDocs(text, result);
+  return true;
+}
+
+} // namespace accord::syntax
