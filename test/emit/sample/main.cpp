@@ -3,6 +3,7 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/Report.h"
+#include "lib/emit/Summary.h"
 #include "lib/emit/Trace.h"
 #include "test/unit/EmitFixture.h"
 #include <fstream>
@@ -27,6 +28,13 @@ int main(int argc, char **argv) {
       {"recompute full", plan.schedule.step.seconds() * 1.31, plan.objectiveValue / 1.31, plan.memory.peak / 2, true, "core tc binds"},
       {"microbatch 8", plan.schedule.step.seconds() * 0.99, plan.objectiveValue / 0.99, plan.memory.peak * 2, true, "core tc binds"}};
   write("report.html", toReport(plan, changes, {1024}));
+  TextStyle style;
+  Plan other = test::gptPlan({8, 1024, 4});
+  other.machine.name = "b200_like";
+  write("summary.txt", compileSummary(plan, {1024, "out/report.html"}, style));
+  write("estimate.txt", estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style));
+  write("explain.txt", cantFail(explainOperation(plan, "block.fc1", style)));
+  write("diff.txt", diffPlans(plan, other, style));
   // The same page from hostile names, and of a plan that does not fit.
   plan.graph.model = "</script><script>throw 1</script>\xe2\x80\xa8 & \xff";
   plan.feasible = false;
