@@ -130,3 +130,37 @@ accel.cluster @c {
   // expected-error @+1 {{'topology' must be one of 'switch', 'fully_connected', 'ring', 'mesh', 'torus', 'fat_tree', 'bus', found 'rin', did you mean 'ring'?}}
   accel.network @n {connects = [@gpu], topology = "rin", bandwidth = #accel.quantity<300 GB/s>}
 }
+
+// -----
+
+accel.accelerator @a100 {
+  accel.memory @hbm : dram {capacity = #accel.quantity<80 GiB>, bandwidth = #accel.quantity<1 GB/s>}
+  accel.core @tc : tensor {array = [8, 8]}
+}
+accel.cluster @c {
+  accel.server @s [8] {
+    accel.device @gpu [2] : @a100
+  }
+  // expected-error @+1 {{the shape of network 'n' has 9 endpoints, but it connects 8}}
+  accel.network @n {connects = [@s], topology = "torus", shape = [3, 3], bandwidth = #accel.quantity<300 GB/s>}
+}
+
+// -----
+
+accel.accelerator @a100 {
+  accel.memory @hbm : dram {capacity = #accel.quantity<80 GiB>, bandwidth = #accel.quantity<1 GB/s>}
+  // expected-error @+1 {{sparse nm(5, 4) keeps more than it has}}
+  accel.core @tc : tensor {array = [8, 8], sparse = {pattern = "nm", n = 5, m = 4}}
+}
+
+// -----
+
+accel.accelerator @a100 {
+  accel.memory @hbm : dram {capacity = #accel.quantity<80 GiB>, bandwidth = #accel.quantity<1 GB/s>}
+  accel.core @tc : tensor {array = [8, 8]}
+}
+accel.cluster @c {
+  accel.device @gpu [2] : @a100
+  // expected-error @+1 {{the price is per 'gpus', which is not declared here, did you mean 'gpu'?}}
+  accel.price {amount = #accel.quantity<4 USD/h>, per = @gpus}
+}
