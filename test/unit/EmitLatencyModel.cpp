@@ -1,5 +1,6 @@
 #include "EmitFixture.h"
 #include "lib/emit/LatencyModel.h"
+#include "lib/place/SingleDevice.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdio>
@@ -180,4 +181,35 @@ TEST(EmitLatencyModel, FollowsTheTilesOfAnArray) {
   for (const LatencyOperation &op : input->operations)
     tiled |= op.name == "block.fc1" && op.tilings.size() == 2;
   EXPECT_TRUE(tiled);
+}
+
+TEST(EmitLatencyModel, ReproducesAccordsOwnPlanner) {
+  // The real cost models, scheduler and liveness: at the plan's sizes the model is the plan.
+  SingleDeviceRequest request;
+  request.job = "gpt", request.batch = 32;
+  auto planAt = [&](int64_t B, int64_t S) {
+    auto planned = planFor(test::gptCosts({B, S}).graph, test::gptPlan().machine, request);
+    if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
+      ADD_FAILURE() << issues->front().message;
+      return Plan();
+    }
+    return std::move(std::get<Plan>(planned));
+  };
+  Plan plan = planAt(4, 1024);
+  ASSERT_FALSE(plan.graph.operations.empty());
+  std::vector<Plan> others;
+  for (int64_t B : {1, 2, 3})
+    for (int64_t S : {512, 1024, 2048, 3072})
+      others.push_back(planAt(B, S));
+  std::vector<LatencySample> samples;
+  for (size_t i = 0; i < others.size(); ++i)
+    samples.push_back({others[i].graph.microbatch, std::array<int64_t, 4>{512, 1024, 2048, 3072}[i % 4], &others[i].graph,
+                       &others[i].costs});
+  auto input = fitLatencyModel(plan, 1024, samples);
+  ASSERT_TRUE(bool(input)) << toString(input.takeError());
+  LatencyResult got = evaluateLatency(*input, 32, 4, 1024);
+  EXPECT_TRUE(input->exact);
+  EXPECT_NEAR(got.step / plan.schedule.step.seconds().value, 1, 1e-9);
+  EXPECT_EQ(got.memory, static_cast<double>(plan.memory.peak));
+  EXPECT_FALSE(emitLatencyMlir(*input).empty());
 }
