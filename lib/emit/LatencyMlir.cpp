@@ -23,7 +23,8 @@ public:
   explicit Writer(const LatencyModelInput &input) : in(input) {}
 
   std::string run() {
-    line("// Step time, memory and FLOPs of training '{}' on '{}', written by accord {}.", in.model, in.machine, in.version);
+    line("// Step time, memory and FLOPs of training '{}' on '{}', written by accord {}.", in.model,
+         in.machine, in.version);
     line("// Arguments: samples per step, samples per micro-batch, tokens per sample.");
     line("module {{");
     padded();
@@ -42,7 +43,8 @@ private:
     out += fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
   /// One operation with a result; the result's name.
-  template <typename... Args> std::string value(fmt::format_string<Args...> format, Args &&...args) {
+  template <typename... Args>
+  std::string value(fmt::format_string<Args...> format, Args &&...args) {
     std::string name = fmt::format("%v{}", next++);
     out += "    " + name + " = " + fmt::format(format, std::forward<Args>(args)...) + "\n";
     return name;
@@ -82,13 +84,15 @@ private:
     }
     if (sum.empty())
       return constant(0);
-    return p.denominator == 1 ? sum : binary("divf", sum, constant(static_cast<double>(p.denominator)));
+    return p.denominator == 1 ? sum
+                              : binary("divf", sum, constant(static_cast<double>(p.denominator)));
   }
 
   void padded() {
     open("private @padded(%x: f64, %tile: f64) -> f64");
     std::string q = binary("divf", "%x", "%tile");
-    std::string whole = value("arith.sitofp {} : i64 to f64", value("arith.fptosi {} : f64 to i64", q));
+    std::string whole =
+        value("arith.sitofp {} : i64 to f64", value("arith.fptosi {} : f64 to i64", q));
     std::string less = value("arith.cmpf olt, {}, {} : f64", whole, q);
     std::string up = binary("addf", whole, constant(1));
     std::string tiles = value("arith.select {}, {}, {} : f64", less, up, whole);
@@ -102,9 +106,11 @@ private:
     std::string near = value("arith.fptosi {} : f64 to i64", binary("addf", ps, constant(0.5)));
     std::string off = binary("subf", ps, value("arith.sitofp {} : i64 to f64", near));
     off = binary("maximumf", off, value("arith.negf {} : f64", off));
-    std::string exact = value("arith.cmpf ole, {}, {} : f64", off, binary("mulf", ps, constant(0x1p-50)));
+    std::string exact =
+        value("arith.cmpf ole, {}, {} : f64", off, binary("mulf", ps, constant(0x1p-50)));
     std::string down = value("arith.fptosi {} : f64 to i64", ps);
-    std::string less = value("arith.cmpf olt, {}, {} : f64", value("arith.sitofp {} : i64 to f64", down), ps);
+    std::string less =
+        value("arith.cmpf olt, {}, {} : f64", value("arith.sitofp {} : i64 to f64", down), ps);
     std::string up = value("arith.addi {}, {} : i64", down, integer(1));
     std::string ceil = value("arith.select {}, {}, {} : i64", less, up, down);
     line("    return {} : i64\n  }}", value("arith.select {}, {}, {} : i64", exact, near, ceil));
@@ -134,7 +140,9 @@ private:
     return longest;
   }
 
-  std::string ident(RegionId r) const { return fmt::format("@{}_{}_ps", cName(in.regions[r].name), r); }
+  std::string ident(RegionId r) const {
+    return fmt::format("@{}_{}_ps", cName(in.regions[r].name), r);
+  }
 
   void region(RegionId r) {
     open(fmt::format("private {}(%B: f64, %S: f64) -> i64", ident(r)));
@@ -165,8 +173,10 @@ private:
   }
 
   void openPublic(const char *what) {
-    open(fmt::format("@{}_{}(%batch: i64, %microbatch: i64, %sequence: i64) -> f64", in.name, what));
-    line("    %B = arith.sitofp %microbatch : i64 to f64\n    %S = arith.sitofp %sequence : i64 to f64");
+    open(
+        fmt::format("@{}_{}(%batch: i64, %microbatch: i64, %sequence: i64) -> f64", in.name, what));
+    line("    %B = arith.sitofp %microbatch : i64 to f64\n    %S = arith.sitofp %sequence : i64 to "
+         "f64");
   }
   std::string microbatches() { return value("arith.ceildivsi %batch, %microbatch : i64"); }
 
@@ -175,7 +185,8 @@ private:
     std::string one = value("func.call {}(%B, %S) : (f64, f64) -> i64", ident(kMicrobatchRegion));
     std::string last = value("func.call {}(%B, %S) : (f64, f64) -> i64", ident(kUpdateRegion));
     std::string all = value("arith.muli {}, {} : i64", microbatches(), one);
-    std::string sum = value("arith.sitofp {} : i64 to f64", value("arith.addi {}, {} : i64", all, last));
+    std::string sum =
+        value("arith.sitofp {} : i64 to f64", value("arith.addi {}, {} : i64", all, last));
     line("    return {} : f64\n  }}", binary("mulf", constant(1e-12), sum));
   }
   void memory() {
@@ -194,7 +205,8 @@ private:
       if (op.flops.zero())
         continue;
       std::string &sum = op.update ? update : one;
-      std::string term = binary("mulf", constant(static_cast<double>(op.executions)), polynomial(op.flops));
+      std::string term =
+          binary("mulf", constant(static_cast<double>(op.executions)), polynomial(op.flops));
       sum = binary("addf", sum, term);
     }
     std::string n = value("arith.sitofp {} : i64 to f64", microbatches());
@@ -204,7 +216,8 @@ private:
   const LatencyModelInput &in;
   std::string out;
   unsigned next = 0;
-  std::map<std::string, std::string> constants; ///< of the function being written: they dominate all that follows
+  std::map<std::string, std::string>
+      constants; ///< of the function being written: they dominate all that follows
 };
 } // namespace
 

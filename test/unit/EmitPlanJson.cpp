@@ -21,12 +21,14 @@ TEST(EmitPlanJson, ComesBackBitForBit) {
   plan.conflicts = {{"device.memory <= 1 GiB", "gpt.dnn", 31, "needs 4.6 GiB"}};
   plan.costs.operations[1].time = Seconds(0.1 + 0.2); // no short decimal
   plan.machine.memories[0].latency = Seconds(5e-324);
-  plan.graph.operations[2].domain = {{4096, IteratorKind::Parallel}, {768, IteratorKind::Reduction}};
+  plan.graph.operations[2].domain = {{4096, IteratorKind::Parallel},
+                                     {768, IteratorKind::Reduction}};
   plan.schedule.step.value = std::numeric_limits<int64_t>::max();
   std::string text = jsonText(toJson(plan));
   auto back = planFromJson(text, "plan.json");
   ASSERT_TRUE(bool(back)) << toString(back.takeError());
-  // The text holds every field, so equal text is an equal plan; the fields below are the independent look.
+  // The text holds every field, so equal text is an equal plan; the fields below are the
+  // independent look.
   EXPECT_EQ(jsonText(toJson(*back)), text);
   EXPECT_EQ(back->costs.operations[1].time, plan.costs.operations[1].time);
   EXPECT_EQ(back->machine.memories[0].latency.value, 5e-324);
@@ -55,19 +57,24 @@ TEST(EmitPlanJson, ErrorsNameThePlace) {
   EXPECT_EQ(with("\"schema\": 1", "\"schema\": 9"),
             "plan.json: written by another version of accord: expected 1 at plan.schema");
   EXPECT_EQ(with("\"batch\": 32", "\"batch\": \"x\""), "plan.json: expected integer at plan.batch");
-  EXPECT_EQ(with("\"parent\": 0", "\"parent\": 2"), "plan.json: regions in a circle at plan.graph.regions[2].parent");
+  EXPECT_EQ(with("\"parent\": 0", "\"parent\": 2"),
+            "plan.json: regions in a circle at plan.graph.regions[2].parent");
   EXPECT_EQ(with("\"phase\": \"forward\"", "\"phase\": \"sideways\""),
             "plan.json: expected phase at plan.graph.operations[0].phase");
-  EXPECT_EQ(with("\"reads\": 0", "\"reads\": 7"), "plan.json: no memory has this number at plan.machine.cores[0].reads");
-  EXPECT_EQ(with("\"instance\": 0", "\"instance\": 3"),
-            "plan.json: the core has no such instance at plan.schedule.regions[0].slots[0].instance");
+  EXPECT_EQ(with("\"reads\": 0", "\"reads\": 7"),
+            "plan.json: no memory has this number at plan.machine.cores[0].reads");
+  EXPECT_EQ(
+      with("\"instance\": 0", "\"instance\": 3"),
+      "plan.json: the core has no such instance at plan.schedule.regions[0].slots[0].instance");
   EXPECT_NE(message(planFromJson("", "p")).find("p: malformed JSON"), std::string::npos);
   EXPECT_NE(message(planFromJson("[]", "p")).find("expected object"), std::string::npos);
-  EXPECT_NE(message(planFromJson(std::string(1000000, '['), "p")).find("nested deeper"), std::string::npos);
+  EXPECT_NE(message(planFromJson(std::string(1000000, '['), "p")).find("nested deeper"),
+            std::string::npos);
 }
 
 TEST(EmitPlanJson, SurvivesDamage) {
-  // Whatever a byte turns into, the reader answers with a plan or an error; sanitizers watch the rest.
+  // Whatever a byte turns into, the reader answers with a plan or an error; sanitizers watch the
+  // rest.
   std::string good = jsonLine(toJson(test::gptPlan({1, 16, 2, 2, 8, 2, 32})));
   std::mt19937 random(3);
   unsigned refused = 0;
@@ -100,7 +107,8 @@ TEST(EmitPlanJson, GapIsAShare) {
 }
 
 TEST(EmitJsonText, NumbersAndOrder) {
-  EXPECT_EQ(jsonLine(llvm::json::Object{{"zeta", 0.1}, {"version", "1"}, {"command", "x"}, {"alpha", 312e12}}),
+  EXPECT_EQ(jsonLine(llvm::json::Object{
+                {"zeta", 0.1}, {"version", "1"}, {"command", "x"}, {"alpha", 312e12}}),
             R"({"command":"x","version":"1","alpha":312000000000000,"zeta":0.1})");
   EXPECT_EQ(jsonLine(jsonCount(Count(1) << 64)), "18446744073709551616");
   EXPECT_EQ(jsonLine(jsonCount((Count(1) << 64) - 1)), "18446744073709551615");
@@ -112,8 +120,9 @@ TEST(EmitJsonText, NumbersAndOrder) {
 TEST(EmitEstimateJson, TotalsAreSumsTimesCounts) {
   Plan plan = test::gptPlan();
   EstimateTotals totals = sumEstimate(plan.graph, plan.costs);
-  // 6 FLOP per parameter of a linear and token, forward and backward, plus attention and the element-wise rest
-  // (Kaplan et al. 2020, appendix B; attention 12 * layers * hidden * sequence per token).
+  // 6 FLOP per parameter of a linear and token, forward and backward, plus attention and the
+  // element-wise rest (Kaplan et al. 2020, appendix B; attention 12 * layers * hidden * sequence
+  // per token).
   double tokens = 32 * 1024, matrices = 12 * 12 * 768.0 * 768 + 50304.0 * 768;
   double model = tokens * (6 * matrices + 12 * 12 * 768.0 * 1024);
   EXPECT_GT(static_cast<double>(totals.flops), model);

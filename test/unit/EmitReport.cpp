@@ -17,7 +17,8 @@ TEST(EmitReport, DataReadsBackFromThePage) {
   plan.graph.model = "</script><!--accord:data-->";
   std::string page = toReport(plan, {{"hbm x 2", Seconds(1), 3, 4, true, "compute"}});
   EXPECT_EQ(page.find("<!--accord:"), std::string::npos);
-  EXPECT_EQ(page.find("http://www.w3.org/2000/svg"), page.find("http:")); // the SVG name space is no address
+  EXPECT_EQ(page.find("http://www.w3.org/2000/svg"),
+            page.find("http:")); // the SVG name space is no address
   EXPECT_EQ(page.find("https:"), std::string::npos);
   StringRef mark = "<script type=\"application/json\" id=\"data\">";
   size_t from = page.find(mark.str()) + mark.size(), to = page.find("</script>", from);

@@ -35,7 +35,9 @@ TEST(EmitSummary, FitsAHundredColumns) {
   plan.graph.operations[4].name += std::string(120, 'x');
   TextStyle style;
   EXPECT_LE(widest(compileSummary(plan, {1024, "out/report.html"}, style)), 100u);
-  EXPECT_LE(widest(estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style)), 100u);
+  EXPECT_LE(widest(estimateTable(plan.graph, plan.machine, plan.costs,
+                                 sumEstimate(plan.graph, plan.costs), style)),
+            100u);
   EXPECT_LE(widest(diffPlans(plan, test::gptPlan({8}), style)), 100u);
   EXPECT_LE(widest(cantFail(explainOperation(plan, "block.fc1", style))), 100u);
 }
@@ -46,7 +48,8 @@ TEST(EmitSummary, PlainTextHasNeitherColourNorUtf8) {
   style.unicode = false;
   std::string all = compileSummary(plan, {}, style) + diffPlans(plan, test::gptPlan({8}), style) +
                     cantFail(explainOperation(plan, "block.repeat", style)) +
-                    estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style);
+                    estimateTable(plan.graph, plan.machine, plan.costs,
+                                  sumEstimate(plan.graph, plan.costs), style);
   for (char c : all)
     ASSERT_TRUE(c == '\n' || (c >= 32 && c < 127)) << static_cast<int>(c);
 }
@@ -54,17 +57,21 @@ TEST(EmitSummary, PlainTextHasNeitherColourNorUtf8) {
 TEST(EmitSummary, ExplainNamesSourcesAndTheNearestName) {
   Plan plan = test::gptPlan();
   std::string text = cantFail(explainOperation(plan, "block.fc1", {}));
-  EXPECT_NE(text.find("tc.peak = 312 TFLOP/s (NVIDIA A100 data sheet; a100.accel:5)"), std::string::npos) << text;
+  EXPECT_NE(text.find("tc.peak = 312 TFLOP/s (NVIDIA A100 data sheet; a100.accel:5)"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("96 times per step"), std::string::npos);
   auto wrong = explainOperation(plan, "block.fc3", {});
   ASSERT_FALSE(bool(wrong));
-  EXPECT_EQ(toString(wrong.takeError()), "the plan has no operation 'block.fc3'; did you mean 'block.fc1'?");
+  EXPECT_EQ(toString(wrong.takeError()),
+            "the plan has no operation 'block.fc3'; did you mean 'block.fc1'?");
 }
 
 TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
   Plan plan = test::gptPlan();
   plan.feasible = false;
-  plan.conflicts = {{"device memory", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
+  plan.conflicts = {
+      {"device memory", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
   std::string text = compileSummary(plan, {}, {});
   EXPECT_NE(text.find("infeasible"), std::string::npos);
   EXPECT_NE(text.find("device memory (gpt.dnn:31): needs 92.1 GiB"), std::string::npos) << text;
@@ -73,5 +80,6 @@ TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
 
 TEST(EmitSummary, NothingChanged) {
   Plan plan = test::gptPlan();
-  EXPECT_NE(diffPlans(plan, plan, {}).find("every operation takes as long as before"), std::string::npos);
+  EXPECT_NE(diffPlans(plan, plan, {}).find("every operation takes as long as before"),
+            std::string::npos);
 }
