@@ -2,6 +2,7 @@
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
 #include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/DialectRegistry.h"
 
 void accord::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<accel::AccelDialect, dnn::DnnDialect, plan::PlanDialect>();

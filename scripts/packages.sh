@@ -97,14 +97,16 @@ ensure_packages() {
   if [ "${#want[@]}" -gt 5 ] && [ "$(free_gigabytes /usr)" -lt 4 ]; then
     fail "the packages need about 4 GB under /usr, and $(free_gigabytes /usr) GB are free" "free some space and run this again"
   fi
-  apt_patiently apt-update.log "asking for the list of packages" update || explain_failure apt-update.log "asking for the list of packages"
+  # One broken source among many does not matter as long as what we need is offered.
+  apt_patiently apt-update.log "asking for the list of packages" update ||
+    say "  not every package source answered ($logs/apt-update.log); going on with what is known"
   local -a unknown=()
   for name in "${want[@]}"; do
     apt-cache show --no-all-versions "$name" >/dev/null 2>&1 || unknown+=("$name")
   done
   if [ "${#unknown[@]}" -gt 0 ]; then
-    # `apt-get update` ends well even when no server answered: then nothing is known, and this is why.
-    if grep -qE '^(W|Err|E):?.*([Ff]ailed to fetch|could not resolve|Could not resolve)' "$logs/apt-update.log"; then
+    # `apt-get update` may end well even when no server answered: then nothing is known, and this is why.
+    if grep -qE '^(W|Err|E):?.*([Ff]ailed to fetch|[Cc]ould not resolve|[Nn]o space left|[Cc]ould not get lock)' "$logs/apt-update.log"; then
       explain_failure apt-update.log "asking for the list of packages"
     fi
     fail "$(release_name) does not offer: ${unknown[*]}" "${llvm_hint[@]}"

@@ -95,7 +95,7 @@ BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) 
            "precisions it computes in"},
           plain("reads", ValueKind::Reference,
                 "the memory it reads, the nearest one of the path unless given"),
-          quantity("efficiency", {kNumber}, Range::Fraction,
+          quantity("efficiency", {kNumber}, Range::Share,
                    "share of the peak that well-shaped work reaches"),
           plain("cost_model", ValueKind::String,
                 "name of the cost model, chosen by what the core states unless given"),

@@ -24,7 +24,7 @@ enum class ValueKind : uint8_t {
   References,  ///< ArrayAttr of FlatSymbolRefAttr
   Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
 };
-enum class Range : uint8_t { Any, Positive, NonNegative, Fraction /* 0 <= x <= 1 */, AtLeastOne };
+enum class Range : uint8_t { Any, Positive, NonNegative, Share /* 0 < x <= 1 */, AtLeastOne };
 
 struct KeySchema {
   llvm::StringRef name;

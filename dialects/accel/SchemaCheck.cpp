@@ -84,9 +84,10 @@ static std::string checkRange(Range range, const Rational &value, const std::str
     return value.sign() >= 0 ? "" : "must not be negative, found " + found;
   case Range::AtLeastOne:
     return value >= Rational(1) ? "" : "must be at least 1, found " + found;
-  case Range::Fraction:
-    return value.sign() >= 0 && value <= Rational(1) ? ""
-                                                     : "must lie between 0 and 1, found " + found;
+  case Range::Share:
+    return value.sign() > 0 && value <= Rational(1)
+               ? ""
+               : "must be above 0 and at most 1, found " + found;
   }
   return "";
 }

@@ -78,8 +78,8 @@ def Dnn_Int : TypedSignlessIntegerAttrBase<I64, "int64_t", "integer"> {
 }
 def Dnn_Pair : Attr<CPred<"::accord::dnn::isPair($_self)">, "integer, or an array of two for height and width"> {
   let storageType = "::mlir::Attribute";
-  let returnType = "::std::array<int64_t, 2>";
-  let convertFromStorage = "::accord::dnn::asPair($_self)";
+  let returnType = "::mlir::Attribute"; // read it with accord::dnn::asPair
+  let convertFromStorage = "$_self";
   let constBuilderCall = "$_builder.getI64IntegerAttr($0)";
 }
 

@@ -8,7 +8,7 @@ class Dnn_Loss<string mnemonic, int flops, string formula, string terms, dag ope
   let description = flops # " FLOP per element (" # terms # ").\n`%l = dnn." # mnemonic # " %a, %b : (tensor<?x10xf32>, ...) -> tensor<f32>`";
   let arguments = operands;
   let results = (outs Dnn_Tensor:$loss);
-  let work = "return ::accord::dnn::lossWork(getOperation(), getOperand(0).getType());";
+  let work = "return ::accord::dnn::lossWork(getOperation());";
 }
 class Dnn_LossGrad<string mnemonic, int flops, string formula, dag operands> : Dnn_WorkOp<mnemonic, flops> {
   let summary = formula;

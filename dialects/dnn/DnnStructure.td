@@ -97,7 +97,7 @@ def Dnn_RepeatOp : Dnn_Op<"repeat", [AttrSizedOperandSegments, AttrSizedResultSe
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
-    YieldOp getYield() { return ::llvm::cast<YieldOp>(getBlock().getTerminator()); }
+    YieldOp getYield();
     ::llvm::MutableArrayRef<::mlir::BlockArgument> getCarriedArguments() {
       return getBlock().getArguments().take_front(getInits().size());
     }

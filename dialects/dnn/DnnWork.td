@@ -27,4 +27,5 @@ defvar Dnn_IsView = "::accord::WorkCore getCoreKind() { return ::accord::WorkCor
                     "std::optional<int64_t> getBytesWritten(int64_t) { return 0; }\n";
 defvar Dnn_ReadsTouched = "std::optional<int64_t> getBytesRead(int64_t batch);\n";
 defvar Dnn_WritesTouched = "std::optional<int64_t> getBytesWritten(int64_t batch);\n";
+defvar Dnn_BothTouched = !strconcat(Dnn_ReadsTouched, Dnn_WritesTouched);
 #endif

@@ -7,10 +7,6 @@
 namespace accord {
 namespace {
 
-/// Iterations of a long repeat that are followed one by one: two at each end, memory between them
-/// is linear.
-constexpr int64_t kEnds = 2;
-constexpr int64_t kFollowed = 2 * kEnds;
 /// In between, stashes grow and shrink in so many steps, for the picture.
 constexpr int64_t kSteps = 8;
 
@@ -41,8 +37,10 @@ public:
       if (graph.values[v].region != kNone && deps_.producer[v] == kNone && deps_.root[v] == v &&
           !deps_.changing[v])
         inputs_[graph.values[v].region].push_back(v);
-    for (RegionId r = 0; r < graph.regions.size(); ++r)
+    for (RegionId r = 0; r < graph.regions.size(); ++r) {
       readSlots(r);
+      ends_ = std::max(ends_, 2 + delays(graph.regions[r]));
+    }
   }
 
   std::vector<Storage> run(int64_t updateStart) {
@@ -53,6 +51,15 @@ public:
 
 private:
   int64_t lengthOf(RegionId r) const { return schedule_.regions[r].length.value; }
+
+  /// Carried values that are handed on to another argument: so many iterations later than others
+  /// they are in their steady state.
+  int64_t delays(const Region &r) const {
+    int64_t handed = 0;
+    for (const Region::Carried &c : r.carried)
+      handed += deps_.changing[deps_.root[c.yielded]] && deps_.root[c.yielded] != c.argument;
+    return std::min<int64_t>(handed, 32);
+  }
 
   /// What surrounds a repeat is constant during the repeat: slots that overlap one count for all of
   /// it.
@@ -149,11 +156,11 @@ private:
     std::vector<int> carried;
     for (const Region::Carried &c : body.carried)
       carried.push_back(storageOf(c.initial));
-    bool skips = count > kFollowed;
+    bool skips = count > 2 * ends_;
     for (int64_t i = 0; i < count; ++i) {
-      if (skips && i == kEnds) {
+      if (skips && i == ends_) {
         skip(body, from, length);
-        i = count - kEnds;
+        i = count - ends_;
       }
       for (size_t k = 0; k < carried.size(); ++k)
         bound_[body.carried[k].argument] = carried[k];
@@ -163,7 +170,7 @@ private:
         unused.push_back(bound_[s.inside] < 0 ? 0 : storages_[bound_[s.inside]].to);
       }
       region(r, from + i * length);
-      if (skips && i == kEnds - 1)
+      if (skips && i == ends_ - 1)
         for (size_t k = 0; k < unused.size(); ++k) {
           const Region::Slice &s = body.unstashed[k];
           if (int storage = bound_[s.inside]; storage >= 0 && storages_[storage].to > unused[k])
@@ -174,7 +181,7 @@ private:
         carried[k] = storageOf(body.carried[k].yielded);
       for (const Region::Slice &s : body.stashed) {
         Stack &stack = stacks_[s.stacked];
-        (i < kEnds ? stack.first : stack.last).push_back(storageOf(s.inside));
+        (i < ends_ ? stack.first : stack.last).push_back(storageOf(s.inside));
       }
     }
     for (size_t k = 0; k < carried.size(); ++k)
@@ -183,18 +190,18 @@ private:
       smearFrom_ = -1;
   }
 
-  /// Iterations kEnds .. count-kEnds-1 at once: what they stash, in a few steps. Slices that are
+  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. Slices that are
   /// the same storage are counted once.
   void skip(const Region &body, int64_t from, int64_t length) {
-    int64_t between = body.count - kFollowed, steps = std::min(between, kSteps);
+    int64_t between = body.count - 2 * ends_, steps = std::min(between, kSteps);
     std::vector<int> seen;
     std::vector<std::vector<Stack::Run>> runs;
     for (const Region::Slice &s : body.stashed) {
       Stack &stack = stacks_[s.stacked];
-      int before = stack.first[kEnds - 2], one = stack.first[kEnds - 1];
+      int before = stack.first[ends_ - 2], one = stack.first[ends_ - 1];
       if (one < 0 || one == before) { // nothing, or the same storage in all iterations
         if (one >= 0)
-          stack.middle.push_back({kEnds, one});
+          stack.middle.push_back({ends_, one});
         continue;
       }
       auto found = std::find(seen.begin(), seen.end(), one);
@@ -202,7 +209,7 @@ private:
         seen.push_back(one);
         runs.emplace_back();
         for (int64_t k = 0; k < steps; ++k) {
-          int64_t begin = kEnds + between * k / steps, end = kEnds + between * (k + 1) / steps;
+          int64_t begin = ends_ + between * k / steps, end = ends_ + between * (k + 1) / steps;
           runs.back().push_back(
               {begin, allocate(storages_[one].bytes * (end - begin), storages_[one].category,
                                from + (end - 1) * length)});
@@ -230,6 +237,8 @@ private:
   std::vector<Stack> stacks_;
   std::vector<std::vector<ValueId>> inputs_; ///< by RegionId: values that are there from the start
   std::vector<int64_t> begin_, end_;         ///< by OperationId: in its region
+  /// Iterations of a long repeat that are followed at each end; between them memory is linear.
+  int64_t ends_ = 2;
   std::vector<bool> overlapped_; ///< by OperationId of a repeat: another one runs beside it
   std::vector<Storage> storages_;
   int64_t smearFrom_ = -1,

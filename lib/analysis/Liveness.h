@@ -19,10 +19,10 @@ struct LivenessOptions {
 ///   slice first, has used it.
 ///   - Several micro-batches: each uses the memory of the first; what the update reads lives to its
 ///   last use there.
-/// The iterations 0, 1, N-2 and N-1 of a repeat are followed; between them memory is linear in the
-/// iteration, so the peak is exact. What the surrounding region holds only during a part of a
-/// repeat counts for all of it (an upper bound). The schedule is complete: each operation of a
-/// region has its slot.
+/// The first and last two iterations of a repeat are followed (more if carried values are handed
+/// from argument to argument); between them memory is linear in the iteration, so the peak is
+/// exact. What the surrounding region holds only during a part of a repeat counts for all of it (an
+/// upper bound). The schedule is complete: each operation of a region has its slot.
 MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
                    const LivenessOptions &options = {});
 

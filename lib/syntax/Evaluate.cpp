@@ -34,8 +34,6 @@ Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Qua
     return multiply(a, b);
   case ast::BinaryOp::Divide:
     return divide(a, b);
-  case ast::BinaryOp::FloorDivide:
-    return floorDivide(a, b);
   case ast::BinaryOp::Modulo:
     return modulo(a, b);
   case ast::BinaryOp::Power:
@@ -315,6 +313,8 @@ private:
       return done(logTwo(plain[0]));
     if (call.name == "ceil_div" && plain.size() == 2)
       return done(ceilDivide(plain[0], plain[1]));
+    if (call.name == "floor_div" && plain.size() == 2)
+      return done(floorDivide(plain[0], plain[1]));
     if (call.name == "min" || call.name == "max" || call.name == "sum") {
       Quantity best = plain[0];
       for (size_t i = 1; i < plain.size(); ++i) {

@@ -5,7 +5,7 @@
 
 namespace accord {
 namespace {
-const std::vector<std::string> kFunctions = {"min", "max", "ceil_div", "pow2", "log2", "sum", "len", "shape", "sqrt"};
+const std::vector<std::string> kFunctions = {"min", "max", "ceil_div", "floor_div", "pow2", "log2", "sum", "len", "shape", "sqrt"};
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
@@ -109,10 +109,10 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
       return wrong("sqrt(number), not negative");
     return ModelValue{Quantity(Rational::ofDouble(std::sqrt(arguments[0].number()->toDouble())))};
   }
-  if (name == "ceil_div") {
+  if (name == "ceil_div" || name == "floor_div") {
     if (arguments.size() != 2)
-      return wrong("ceil_div(a, b)");
-    auto r = ceilDivide(*arguments[0].number(), *arguments[1].number());
+      return wrong("a function of two numbers");
+    auto r = (name == "ceil_div" ? ceilDivide : floorDivide)(*arguments[0].number(), *arguments[1].number());
     if (r)
       return ModelValue{*r};
     diags.error(r.problem().code, range, r.problem().message);

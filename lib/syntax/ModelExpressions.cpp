@@ -1,4 +1,5 @@
 // Expressions in a model body: numbers are computed exactly, tensors become element-wise operations.
+#include "lib/syntax/Evaluate.h"
 #include "lib/syntax/ModelBuilder.h"
 #include <fmt/format.h>
 
@@ -120,26 +121,15 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
     if (a.truth() && b.truth())
       return {op == And ? *a.truth() && *b.truth() : *a.truth() || *b.truth()};
   } else if (auto *x = a.number(), *y = b.number(); x && y) {
-    if (op == Equal || op == NotEqual || op == Less || op == LessEqual || op == Greater || op == GreaterEqual) {
+    if (isComparison(op)) {
       auto c = compare(*x, *y);
       if (!c) {
         diags.error(c.problem().code, opAt, c.problem().message).note(aAt, describe(x->dimension)).note(bAt, describe(y->dimension));
         return {};
       }
-      return {op == Equal          ? *c == 0
-              : op == NotEqual     ? *c != 0
-              : op == Less         ? *c < 0
-              : op == LessEqual    ? *c <= 0
-              : op == Greater      ? *c > 0
-                                   : *c >= 0};
+      return {*applyComparison(op, *c)};
     }
-    Checked<Quantity> r = op == Add           ? add(*x, *y)
-                          : op == Subtract    ? subtract(*x, *y)
-                          : op == Multiply    ? multiply(*x, *y)
-                          : op == Divide      ? divide(*x, *y)
-                          : op == FloorDivide ? floorDivide(*x, *y)
-                          : op == Modulo      ? modulo(*x, *y)
-                                              : power(*x, *y);
+    Checked<Quantity> r = applyArithmetic(op, *x, *y);
     if (!r) {
       diags.error(r.problem().code, opAt, r.problem().message);
       return {};
@@ -167,11 +157,11 @@ ModelValue ModelBuilder::evalChain(const ast::Chain &chain) {
     // `and`, `or` decide without looking further, so that a guard protects what follows it.
     if (value.truth() && ((link.op == ast::BinaryOp::And && !*value.truth()) || (link.op == ast::BinaryOp::Or && *value.truth())))
       continue;
-    if (comparison && link.op >= ast::BinaryOp::Equal && link.op <= ast::BinaryOp::GreaterEqual) {
+    if (comparison && isComparison(link.op)) {
       diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained").help("write 'a < b and b < c'");
       return {};
     }
-    comparison = link.op >= ast::BinaryOp::Equal && link.op <= ast::BinaryOp::GreaterEqual;
+    comparison = isComparison(link.op);
     ModelValue right = eval(*link.operand);
     value = apply(link.op, link.opRange, std::move(value), range, std::move(right), link.operand->range);
     range = range.to(link.operand->range);

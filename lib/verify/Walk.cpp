@@ -101,13 +101,14 @@ private:
   }
   /// A stack is held slice by slice.
   void hold(ValueId v, int64_t until) {
-    const Instance *instance = find(v);
-    if (instance)
-      holdBuffer(instance->buffer, until);
-    for (; v != kNone; v = graph_.values[v].alias)
-      if (auto stack = stacks_.find(v); stack != stacks_.end())
-        for (auto &[index, slice] : stack->second)
-          holdBuffer(slice.buffer, until);
+    while (v != kNone && !now_.count(v))
+      v = graph_.values[v].alias;
+    if (v == kNone)
+      return;
+    holdBuffer(now_[v].buffer, until);
+    if (auto stack = stacks_.find(v); stack != stacks_.end())
+      for (auto &[index, slice] : stack->second)
+        holdBuffer(slice.buffer, until);
   }
   ValueId stackOf(ValueId v) const {
     while (v != kNone && !stacks_.count(v))
