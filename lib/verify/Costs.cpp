@@ -115,7 +115,7 @@ bool proveCosts(Proof &p) {
              p.plan.machine.memories.size());
       return false;
     }
-    p.durations[id] = static_cast<int64_t>(std::ceil(cost.time.value * 1e12));
+    p.durations[id] = Picoseconds::ceil(cost.time).value;
     proveOne(p, id, given);
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");
