@@ -237,8 +237,8 @@ void Extractor::residents() {
     std::string name = parameter.getSymName().str();
     out.residents.push_back({name, Category::Weights, bytes->weights});
     out.residents.push_back({name, Category::Gradients, bytes->gradients});
-    if (bytes->states)
-      out.residents.push_back({name, Category::OptimizerStates, bytes->states});
+    if (bytes->optimizerStates)
+      out.residents.push_back({name, Category::OptimizerStates, bytes->optimizerStates});
     out.parameters += parameter.getElements();
   }
 }
