@@ -1,19 +1,19 @@
 // Result types follow from operands and attributes; operations survive printing and parsing.
 // RUN: accord-opt %s | accord-opt | FileCheck %s
 
-func.func @lstm_1(%a0: tensor<?x5x3xf32>, %a1: tensor<16x3xf32>, %a2: tensor<16x4xf32>, %a3: tensor<16xf32>) {
-  // CHECK: dnn.lstm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
-  %r:2 = dnn.lstm %a0, %a1, %a2, %a3 : (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
+func.func @lstm_1(%a0: tensor<?x5x3xf32>, %a1: tensor<16x3xf32>, %a2: tensor<16x4xf32>, %a3: tensor<2x16xf32>) {
+  // CHECK: dnn.lstm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<2x16xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
+  %r:2 = dnn.lstm %a0, %a1, %a2, %a3 : (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<2x16xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
   return
 }
-func.func @lstm_2(%a0: tensor<?x5x3xf32>, %a1: tensor<32x3xf32>, %a2: tensor<32x4xf32>) {
-  // CHECK: dnn.lstm %{{.*}}, %{{.*}}, %{{.*}} {bidirectional = true} : (tensor<?x5x3xf32>, tensor<32x3xf32>, tensor<32x4xf32>) -> (tensor<?x5x8xf32>, tensor<?x5x40xf32>)
-  %r:2 = dnn.lstm %a0, %a1, %a2 {bidirectional = true} : (tensor<?x5x3xf32>, tensor<32x3xf32>, tensor<32x4xf32>) -> (tensor<?x5x8xf32>, tensor<?x5x40xf32>)
+func.func @lstm_2(%a0: tensor<?x5x3xf32>, %a1: tensor<2x16x3xf32>, %a2: tensor<2x16x4xf32>) {
+  // CHECK: dnn.lstm %{{.*}}, %{{.*}}, %{{.*}} {bidirectional = true} : (tensor<?x5x3xf32>, tensor<2x16x3xf32>, tensor<2x16x4xf32>) -> (tensor<?x5x8xf32>, tensor<?x5x40xf32>)
+  %r:2 = dnn.lstm %a0, %a1, %a2 {bidirectional = true} : (tensor<?x5x3xf32>, tensor<2x16x3xf32>, tensor<2x16x4xf32>) -> (tensor<?x5x8xf32>, tensor<?x5x40xf32>)
   return
 }
 func.func @lstm_grad_3(%a0: tensor<?x5x4xf32>, %a1: tensor<?x5x3xf32>, %a2: tensor<16x3xf32>, %a3: tensor<16x4xf32>, %a4: tensor<?x5x4xf32>, %a5: tensor<?x5x20xf32>) {
-  // CHECK: dnn.lstm_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x5x4xf32>, tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<?x5x4xf32>, tensor<?x5x20xf32>) -> (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>)
-  %r:4 = dnn.lstm_grad %a0, %a1, %a2, %a3, %a4, %a5 : (tensor<?x5x4xf32>, tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<?x5x4xf32>, tensor<?x5x20xf32>) -> (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>)
+  // CHECK: dnn.lstm_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x5x4xf32>, tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<?x5x4xf32>, tensor<?x5x20xf32>) -> (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<2x16xf32>)
+  %r:4 = dnn.lstm_grad %a0, %a1, %a2, %a3, %a4, %a5 : (tensor<?x5x4xf32>, tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<?x5x4xf32>, tensor<?x5x20xf32>) -> (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<2x16xf32>)
   return
 }
 func.func @gru_4(%a0: tensor<?x5x3xf32>, %a1: tensor<12x3xf32>, %a2: tensor<12x4xf32>) {

@@ -200,7 +200,7 @@ func.func @f(%a0: tensor<?x8xf32>) {
 // -----
 
 func.func @f(%a0: tensor<?x5x3xf32>, %a1: tensor<12x3xf32>, %a2: tensor<12x4xf32>) {
-  // expected-error @+2 {{'lstm' with 4 hidden units needs weights of 16 rows, found 12 and 12}}
+  // expected-error @+2 {{'lstm' with 4 hidden units needs weights 16x3 and 16x4, found 12x3 and 12x4}}
   // expected-error @+1 {{failed to infer returned types}}
   %r:2 = dnn.lstm %a0, %a1, %a2 : (tensor<?x5x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
   return
