@@ -55,6 +55,8 @@ FailureOr<Operation *> dnn::createInferred(OpBuilder &builder, Location location
   std::optional<RegisteredOperationName> registered = opName.getRegisteredInfo();
   if (!registered || !registered->hasInterface<InferTypeOpInterface>())
     return emitError(location) << "there is no operation '" << name << "'";
+  if (operands.empty())
+    return emitError(location) << "'" << opName.stripDialect() << "' needs operands";
   NamedAttrList list(attributes);
   if (failed(registered->verifyInherentAttrs(list, [&] { return emitError(location); })))
     return failure();

@@ -25,6 +25,9 @@ LogicalResult requireTensors(ValueRange operands, ArrayRef<int64_t> ranks, std::
     RankedTensorType type = tensor(value);
     if (!type)
       return emitOptionalError(location, "operand ", i + 1, " of '", op, "' must be a tensor, found ", value.getType());
+    if (type.getRank() > 1 && llvm::is_contained(type.getShape().drop_front(), ShapedType::kDynamic))
+      return emitOptionalError(location, "operand ", i + 1, " of '", op, "' is ", shapeText(type.getShape()),
+                               ", but only the first extent may be open: the batch");
     int64_t least = i < ranks.size() ? ranks[i] : 0;
     if (type.getRank() < least)
       return emitOptionalError(location, "operand ", i + 1, " of '", op, "' needs at least ", least,

@@ -136,6 +136,8 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult LossOp::verify() {
+  if (!isa<ModelOp, MicrobatchOp>((*this)->getParentOp()))
+    return emitError() << "the loss must stand at the top of a model, not inside a repeat";
   if (getValue().getType().getRank() != 0 || !isa<FloatType>(getValue().getType().getElementType()))
     return emitError() << "the loss must be one number, found " << getValue().getType();
   return success();

@@ -25,9 +25,9 @@ def BuildTrainingGraph : Pass<"build-training-graph", "::mlir::ModuleOp"> {
       dnn.parameter @fc.weight : tensor<2x4xf32>
       dnn.microbatch (%x: tensor<?x4xf32>, %t: tensor<?x2xf32>) {
         ...                                                     // forward as above
-        %one = dnn.constant {value = 1.0 : f64} : tensor<f32>
+        %one = dnn.constant 1.0 : tensor<f32>
         %dy = dnn.mse_grad %one, %y, %t {dnn.name = "loss.data_gradient"} : ...
-        %dw = dnn.contract %dy, %x {dnn.name = "fc.weight_gradient"} ...
+        %dw = dnn.contract %dy, %x over [?, 2, 4] {dnn.name = "fc.weight_gradient", maps = ...} : ...
         dnn.gradient @fc.weight, %dw : tensor<2x4xf32>
       }
       dnn.optimizer_step { dnn.update @fc.weight : tensor<2x4xf32> {...} }

@@ -82,6 +82,15 @@ func.func @f(%a0: tensor<?x4x8x8xf32>, %a1: tensor<4x4x3x3xf32>) {
 
 // -----
 
+func.func @f(%a0: tensor<?x?xf32>, %a1: tensor<?x4xf32>) {
+  // expected-error @+2 {{operand 1 of 'add' is ?x?, but only the first extent may be open: the batch}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.add %a0, %a1 : (tensor<?x?xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%a0: tensor<?x3xf32>, %a1: tensor<?x4xf32>) {
   // expected-error @+2 {{'add' cannot broadcast ?x3 with ?x4}}
   // expected-error @+1 {{failed to infer returned types}}

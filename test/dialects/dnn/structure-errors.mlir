@@ -15,6 +15,16 @@ dnn.model @net (%l: tensor<f32>) {
 
 // -----
 
+dnn.model @net (%l: tensor<f32>) {
+  dnn.repeat 2 as "block" {
+    // expected-error @+1 {{the loss must stand at the top of a model, not inside a repeat}}
+    dnn.loss %l : tensor<f32>
+  }
+  dnn.loss %l : tensor<f32>
+}
+
+// -----
+
 dnn.model @net (%l: tensor<?xf32>) {
   // expected-error @+1 {{the loss must be one number, found 'tensor<?xf32>'}}
   dnn.loss %l : tensor<?xf32>
