@@ -252,8 +252,24 @@ private:
           if (d.producer[v] == id)
             report("A0920", location(id), "operation '{}' needs its own result '{}'",
                    graph_.operations[id].name, graph_.values[v].name);
+        for (ValueId result : graph_.operations[id].results)
+          view(d, id, result);
         done[id] = true;
       }
+  }
+
+  /// A result that is a view shares the storage of an operand.
+  void view(const Dependences &d, OperationId id, ValueId result) {
+    const Operation &op = graph_.operations[id];
+    ValueId of = graph_.values[result].alias;
+    if (of == kNone)
+      return;
+    bool shares = false;
+    for (ValueId operand : op.operands)
+      shares |= d.root[operand] == d.root[of];
+    if (op.body != kNone || !shares)
+      report("A0920", op.location, "result '{}' of '{}' is a view of '{}', which is no operand",
+             graph_.values[result].name, op.name, graph_.values[of].name);
   }
 
   void numbers() {

@@ -107,16 +107,30 @@ bool proveCosts(Proof &p) {
     if (operations[id].body != kNone)
       continue;
     const OperationCost &cost = costs[id];
-    if (!(cost.time.value >= 0 && cost.time.value < 9e6) ||
-        cost.transfer.size() != p.plan.machine.memories.size()) {
+    bool fits = cost.time.value >= 0 && cost.time.value < 9e6 && cost.core >= -1 &&
+                cost.core < static_cast<int>(p.plan.machine.cores.size()) &&
+                cost.transfer.size() == p.plan.machine.memories.size();
+    for (Seconds transfer : cost.transfer)
+      fits &= transfer.value >= 0 && transfer.value < 9e6;
+    if (!fits) {
       p.find("A0917", operations[id].location,
-             "the cost of '{}' has time {:.9g} s and {} memories, '{}' has {}", operations[id].name,
-             cost.time.value, cost.transfer.size(), p.plan.machine.name,
-             p.plan.machine.memories.size());
+             "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
+             "{} memories",
+             operations[id].name, cost.time.value, cost.core, cost.transfer.size(),
+             p.plan.machine.name, p.plan.machine.cores.size(), p.plan.machine.memories.size());
       return false;
     }
-    p.durations[id] = static_cast<int64_t>(std::ceil(cost.time.value * 1e12));
+    p.durations[id] = Picoseconds::ceil(cost.time).value;
     proveOne(p, id, given);
+  }
+  long double sum = 0;
+  for (OperationId id = 0; id < operations.size(); ++id)
+    sum += static_cast<long double>(p.plan.graph.executions(id)) *
+           static_cast<long double>(p.durations[id]);
+  if (sum > 0x1p61L) {
+    p.find("A0452", p.plan.machine.location,
+           "the step takes longer than 26 days, one operation after the other");
+    return false;
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");
   for (const auto &[model, count] : given)

@@ -91,7 +91,8 @@ void proveMemory(Proof &p, const Walk &w) {
     now += events[i].second;
     peak = std::max(peak, now);
   }
-  int64_t reported = p.plan.memory.peak, sum = 0;
+  int64_t reported = p.plan.memory.peak;
+  Count sum = 0;
   for (int64_t bytes : p.plan.memory.atPeak)
     sum += bytes;
   // What runs beside a repeat may be counted for all of it: more than needed is allowed there, less
@@ -107,8 +108,8 @@ void proveMemory(Proof &p, const Walk &w) {
     p.find("A0913", {}, "the plan reports a peak of {} B, the replay finds {}{} B", reported,
            equal ? "" : "at least ", peak);
   if (sum != reported)
-    p.find("A0913", {}, "the categories at the peak add up to {} B, the peak is {} B", sum,
-           reported);
+    p.find("A0913", {}, "the categories at the peak add up to {:.0f} B, the peak is {} B",
+           static_cast<double>(sum), reported);
   if (p.plan.memory.when.value < 0 || p.plan.memory.when > p.plan.schedule.step)
     p.find("A0913", {}, "the peak is said to be at {} ps of a step of {} ps",
            p.plan.memory.when.value, p.plan.schedule.step.value);

@@ -184,6 +184,17 @@ TEST(Verify, SaysWhatItTakesAsGiven) {
             v.trusted.end());
 }
 
+/// Times like 4074 ns are no whole picoseconds in binary: rounding has to agree with the
+/// schedule's.
+TEST(Verify, RoundsAsSchedulesDo) {
+  for (int64_t flops = 1; flops < 20000; flops += 7) {
+    GraphBuilder b;
+    b.operation(0, {}, {b.value(0, 8)}, CoreKind::Vector, flops * 1000, 0);
+    Verification v = verify(planFor(b.graph, smallMachine()));
+    ASSERT_TRUE(v.holds()) << said(v);
+  }
+}
+
 TEST(Verify, LongRepeatsAreWalkedAtTheirEnds) {
   GraphBuilder b;
   ValueId x = b.value(0, 8, Category::Inputs);
