@@ -86,6 +86,10 @@ std::string badFormat(const Program &program, const Parsed &parsed) {
     return "formatting changes '" + (a == before.end() ? "" : *a) + "' to '" +
            (b == after.end() ? "" : *b) + "'";
   }
+  size_t starts = parsed.file->layout.starts.size(), startsAgain = again.file->layout.starts.size();
+  if (starts != startsAgain) // `a, b = 1` are two entries, `a b = 1` is one
+    return "formatting turns " + std::to_string(starts) + " entries into " +
+           std::to_string(startsAgain);
   if (format(again.sources, *again.file) != once.text)
     return "formatting twice gives another text than once";
   return {};
