@@ -95,7 +95,7 @@ public:
         out += '\n';
       size_t lineStart = out.size();
       out.append(level * 2, ' ');
-      item(items[i], level, pads[i]);
+      item(items[i], level, pads[i], needsComma(items, i));
       out += '\n';
       previousTall = llvm::StringRef(out).substr(lineStart).count('\n') > 1;
     }
@@ -177,6 +177,15 @@ private:
     return bare;
   }
 
+  /// An entry of one word would take the first word of the next one for its name.
+  static bool needsComma(const std::vector<FormatItem> &items, size_t i) {
+    auto another = [](const FormatItem &item) { return !item.comment; };
+    auto token = [](const Piece &piece) { return piece.kind == Piece::Kind::Token; };
+    auto block = [](const Piece &piece) { return piece.kind == Piece::Kind::Block; };
+    return !items[i].comment && llvm::count_if(items[i].pieces, token) == 1 && llvm::none_of(items[i].pieces, block) &&
+           std::any_of(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), another);
+  }
+
   size_t column() const {
     size_t start = out.rfind('\n');
     return width(llvm::StringRef(out).substr(start == std::string::npos ? 0 : start + 1));
@@ -193,7 +202,7 @@ private:
     return columns;
   }
 
-  void item(const FormatItem &item, size_t level, size_t pad) {
+  void item(const FormatItem &item, size_t level, size_t pad, bool comma) {
     Spacing spacing;
     bool fresh = true; // at the start of a line
     auto newLine = [&](size_t extra) {
@@ -225,6 +234,8 @@ private:
         fresh = false;
         if (i == 0)
           out.append(pad, ' ');
+        if (comma)
+          out += ',';
         break;
       }
       case Piece::Kind::Block: {

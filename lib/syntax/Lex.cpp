@@ -40,6 +40,7 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
   lexer.removeErrorListeners();
   std::vector<Token> tokens;
   uint32_t line = 1, scanned = 0, lastLine = 0;
+  bool foreign = false; // the last token is a name with letters the language does not have
   for (auto &antlr : lexer.getAllTokens()) {
     Token token;
     token.type = antlr->getType();
@@ -54,6 +55,25 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
                  !(token.end - token.begin > 3 && text[token.begin + 3] == '/');
       comments.push_back({range, doc});
       continue;
+    }
+    bool adjacent = !tokens.empty() && tokens.back().end == token.begin;
+    if (foreign && adjacent && (token.type == P::IDENT || token.type == P::NUMBER)) {
+      tokens.back().end = token.end;
+      continue;
+    }
+    if (token.type == P::OTHER && static_cast<unsigned char>(text[token.begin]) >= 0x80) {
+      // größe: one name and one error, not four of them.
+      if (!foreign || !adjacent)
+        diags.error(Code::BadCharacter, range,
+                    "names are made of ASCII letters, digits and '_', and '" + diags.sources().text(range).str() + "' is none");
+      foreign = true;
+      if (adjacent && tokens.back().type == P::IDENT) {
+        tokens.back().end = token.end;
+        continue;
+      }
+      token.type = P::IDENT;
+    } else {
+      foreign = false;
     }
     if (token.type == P::OTHER) {
       llvm::StringRef character = text.slice(token.begin, token.end);

@@ -109,7 +109,7 @@ private:
       return P::LABEL;
     size_t type = llvm::StringSwitch<size_t>(name)
                       .Case("import", when(next == P::STRING, P::IMPORT))
-                      .Case("let", when(next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::LET))
+                      .Case("let", when(atStart() && next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::LET))
                       .Case("require", when(ruleWord(value), P::REQUIRE))
                       .Case("prefer", when(ruleWord(value), P::PREFER))
                       .Case("maximize", when(ruleWord(value), P::MAXIMIZE))
@@ -127,7 +127,7 @@ private:
                       .Case("transposable", when(previous() == P::RPAREN && next != P::ASSIGN && next != P::COLON,
                                                  P::TRANSPOSABLE))
                       .Case("of", when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))
-                      .Case("for", when(next == P::IDENT, P::FOR))
+                      .Case("for", when(next == P::IDENT && previous() != P::FOR, P::FOR))
                       .Case("on", when(top() && endsOperand(previous()) && next == P::IDENT, P::ON))
                       .Default(P::IDENT);
     if (type != P::IDENT)
@@ -136,7 +136,7 @@ private:
       return when(name == "x" && isCross(), P::CROSS);
     return llvm::StringSwitch<size_t>(name)
         .Case("input", when(inBlock() && next == P::IDENT && afterNext == P::COLON, P::INPUT))
-        .Case("var", when(next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::VAR))
+        .Case("var", when(atStart() && next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::VAR))
         .Case("repeat", when(inBlock() && atStart() && value && next != P::LBRACE, P::REPEAT))
         .Case("loss", when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
         .Case("in", when(previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR, P::IN))

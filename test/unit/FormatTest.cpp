@@ -29,6 +29,8 @@ static std::string meaning(const std::string &text, const std::string &language)
     for (char c : sources.text(token.range))
       if (!isspace(static_cast<unsigned char>(c)) || word[0] == '"')
         word += c;
+    if (word.starts_with("else") && word.size() > 4)
+      word = "elseif"; // whatever stood between the two
     if (word != ",")
       result += word + " ";
   }
@@ -82,6 +84,10 @@ TEST(Format, PatternsAndWords) {
   EXPECT_EQ(formatted(text, "accel"), text);
   text = "accelerator t { array = (pow2 2..8) x (pow2 2..8), n = pow2(3) }\n";
   EXPECT_EQ(formatted(text, "accel"), text);
+}
+
+TEST(Format, AnEntryOfOneWordKeepsItsComma) {
+  EXPECT_EQ(formatted("accelerator t {\n  fast, // c\n  a = 1\n slow\n}\n", "accel"), "accelerator t {\n  fast,  // c\n  a = 1\n  slow\n}\n");
 }
 
 TEST(Format, LongEntriesAreBroken) {
