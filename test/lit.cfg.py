@@ -46,13 +46,15 @@ if not lit_config.params.get("fast"):
     config.available_features.add("slow")
 if shutil.which(config.accord_cc):
     config.available_features.add("cc")
+if shutil.which("shellcheck"):
+    config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
     config.available_features.add("chromium")
 if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
     config.available_features.add("root")
-for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server"):
+for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
 

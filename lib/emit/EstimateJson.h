@@ -1,4 +1,5 @@
-// The document of `accord estimate --json`: what each operation costs (docs/schema/estimate.schema.json).
+// The document of `accord estimate --json`: what each operation costs
+// (docs/schema/estimate.schema.json).
 #pragma once
 #include "lib/model/Costs.h"
 #include "llvm/Support/JSON.h"
@@ -8,15 +9,17 @@ namespace accord {
 /// Of one training step.
 struct EstimateTotals {
   int64_t parameters = 0;
-  Count flops = 0;      ///< sum of flops * count
-  Seconds time;         ///< sum of time * count: one operation after the other
-  Joules energy;        ///< sum of energy * count
+  Count flops = 0;       ///< sum of flops * count
+  Seconds time;          ///< sum of time * count: one operation after the other
+  Joules energy;         ///< sum of energy * count
   Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
 };
-/// Sums over the operations that are no repeats. `memoryBytes` is of the residents only: the caller knows the rest.
+/// Sums over the operations that are no repeats. `memoryBytes` is of the residents only: the caller
+/// knows the rest.
 EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs);
 
-/// `flops`, `time_s`, `cycles`, `energy_J` and `bytes` are of ONE execution; `count` is how often it runs per step.
+/// `flops`, `time_s`, `cycles`, `energy_J` and `bytes` are of ONE execution; `count` is how often
+/// it runs per step.
 llvm::json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
                                  const EstimateTotals &totals);
 

@@ -7,17 +7,24 @@ namespace accord {
 
 struct Metrics {
   Seconds step;
-  double throughput = 0;        ///< samples per second
-  Count flops = 0;              ///< of all operations in one step
-  Count modelFlops = 0;         ///< of contractions only (multiply-accumulates), as MFU counts them
-  FlopsPerSecond peak;          ///< of all tensor cores in the arithmetic most contractions use
-  std::string peakType;         ///< "bf16"
-  /// Model FLOPs utilization: modelFlops / (step * peak) (Chowdhery et al. 2022, PaLM, appendix B).
+  double throughput = 0; ///< samples per second
+  Count flops = 0;       ///< of all operations in one step
+  Count modelFlops = 0;  ///< of contractions only (multiply-accumulates), as MFU counts them
+  FlopsPerSecond
+      peak; ///< of the core and arithmetic that most contraction FLOPs run on, all instances
+  std::string peakType; ///< "bf16"
+  /// Model FLOPs utilization (Chowdhery et al. 2022, PaLM, appendix B): what the contractions would
+  /// take at peak over what the step takes; with several arithmetic types each counts at its own
+  /// peak.
   double mfu = 0;
   int64_t peakBytes = 0, capacity = 0; ///< of device memory
-  Joules energy;                ///< sum over executions
+  Joules energy;                       ///< of one step, idle power included
   double gap = 0;
 };
+/// Of all instances of a core: stated for the type, or one multiply-accumulate per cell (one
+/// operation per lane) and cycle, as the cost models have it.
+FlopsPerSecond peakOf(const Machine &machine, const Core &core, const std::string &type);
+
 Metrics measure(const Plan &plan);
 
 /// One step by operation kind and phase: busy time, not elapsed time (operations overlap).
@@ -29,7 +36,8 @@ struct KindTime {
 };
 std::vector<KindTime> timeByKind(const Plan &plan);
 
-/// Operations by `time * executions`, most expensive first; repeats are left out, their bodies are in.
+/// Operations by `time * executions`, most expensive first; repeats are left out, their bodies are
+/// in.
 struct Expense {
   OperationId operation;
   Seconds total;

@@ -9,10 +9,11 @@ namespace accord {
 /// The document of `accord compile --json` and `out/plan.json`; print it with `jsonText`.
 llvm::json::Value toJson(const Plan &plan);
 
-/// Reads what `toJson` writes. Everything verification needs comes back bit for bit. `path` names the file in errors:
-/// "plan.json: expected integer at graph.operations[3].flops". Refuses, beside wrong types, every index that points
-/// nowhere (operations, values, regions, cores), regions or aliases in a circle, and per-operation lists of another
-/// length than the operations, so that a reader may index freely. Derived keys (gap, stages, …) are not read.
+/// Reads what `toJson` writes. Everything verification needs comes back bit for bit. `path` names
+/// the file in errors: "plan.json: expected integer at graph.operations[3].flops". Refuses, beside
+/// wrong types, every index that points nowhere (operations, values, regions, cores), regions or
+/// aliases in a circle, and per-operation lists of another length than the operations, so that a
+/// reader may index freely. Derived keys (gap, stages, …) are not read.
 llvm::Expected<Plan> planFromJson(llvm::StringRef text, llvm::StringRef path);
 
 /// What `plan.objective` is measured in and which way is better.
@@ -21,8 +22,8 @@ struct ObjectiveKind {
   bool maximize;
 };
 ObjectiveKind objectiveKind(llvm::StringRef name);
-/// Distance to the bound as a share, in [0, 1]: 1 - value/bound when maximizing, 1 - bound/value when minimizing;
-/// 0 when they meet, 1 when there is no bound.
+/// Distance to the bound as a share, in [0, 1]: 1 - value/bound when maximizing, 1 - bound/value
+/// when minimizing; 0 when they meet, 1 when there is no bound.
 double gapOf(const Plan &plan);
 
 } // namespace accord

@@ -1,4 +1,5 @@
-// Exact polynomials in (microbatch B, sequence S): what FLOPs, bytes and tensor sizes of a training graph are.
+// Exact polynomials in (microbatch B, sequence S): what FLOPs, bytes and tensor sizes of a training
+// graph are.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include <array>
@@ -33,8 +34,9 @@ struct PolynomialSample {
   int64_t B, S;
   int64_t value;
 };
-/// The polynomial of least degree through all samples, found by exact elimination over 128-bit rationals; every sample
-/// that the elimination did not need is a check. nullopt: there is none of this degree (or 128 bits do not suffice).
+/// The polynomial of least degree through all samples, found by exact elimination over 128-bit
+/// rationals; every sample that the elimination did not need is a check. nullopt: there is none of
+/// this degree (or 128 bits do not suffice).
 std::optional<Polynomial> interpolate(llvm::ArrayRef<PolynomialSample> samples);
 
 } // namespace accord

@@ -1,34 +1,34 @@
 // Plans one training job on one accelerator: tries each micro-batch size, keeps the best plan that meets the constraints.
 #pragma once
+#include "lib/model/Check.h"
 #include "lib/model/Plan.h"
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace accord {
 
 /// What a constraint or an objective may name, of one candidate plan. All in base units.
-struct Metrics {
+struct Achieved {
   Seconds stepTime;
   double throughput = 0; ///< samples per second
   Bytes deviceMemory;    ///< peak use of the device memory
   Joules energy;         ///< per step
   Watts power;           ///< energy / step time
 };
-Metrics metricsOf(const Plan &);
+Achieved achievedBy(const Plan &);
 
 /// A user's `require`. `check` returns nothing when it holds, else a sentence with both sides' numbers.
 struct Requirement {
   std::string text; ///< as written, or its label
   SourceLocation location;
-  std::function<std::optional<std::string>(const Plan &, const Metrics &)> check;
+  std::function<std::optional<std::string>(const Plan &, const Achieved &)> check;
 };
 
 enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy };
-const char *name(Objective);
-/// Larger is better for all objectives: the value, or its negative for those that are minimized.
-double score(Objective, const Metrics &);
+const char *name(Objective); ///< "throughput", "step_time", "memory", "energy": the names of Plan::objective
 
 struct SingleDeviceRequest {
   std::string job;
@@ -38,24 +38,17 @@ struct SingleDeviceRequest {
   std::vector<Requirement> requirements;
   std::string costModel; ///< empty: chosen by what the machine states
   unsigned threads = 1;
+  unsigned effort = 4; ///< forward-backward rounds of the scheduler
   /// The training step at one micro-batch size; called once per candidate, possibly from several threads.
-  std::function<std::optional<WorkGraph>(int64_t microbatch, int64_t microbatches)> instantiate;
-};
-
-struct PlanFailure {
-  std::string message; ///< why no plan at all could be made (an operation without a core, no candidate)
-  SourceLocation location;
+  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches)> instantiate;
 };
 
 /// The best feasible plan; when no candidate is feasible, the one that needs least memory, with `feasible` false and its
-/// conflicts. Fails only when the work cannot be costed at all. Same result whatever `threads`.
-std::optional<Plan> planSingleDevice(const SingleDeviceRequest &, const Machine &, PlanFailure &failure);
+/// conflicts. Issues only when the work cannot be costed or scheduled at all. The same result whatever `threads`.
+/// Candidates whose memory cannot fit are costed and scheduled all the same: the conflict is stated with numbers.
+std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &, const Machine &);
 
-/// One row of the what-if table: the plan's step time when one resource is 10 % better, all else equal.
-struct WhatIfRow {
-  std::string change; ///< "hbm bandwidth +10 %"
-  Seconds stepTime;
-};
-std::vector<WhatIfRow> whatIf(const Plan &);
+/// Costs, schedule, memory, critical path and headline numbers of one given work graph: a plan without any search.
+std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &, const SingleDeviceRequest &);
 
 } // namespace accord

@@ -1,319 +1,412 @@
 #include "lib/syntax/Evaluate.h"
-#include "lib/syntax/EvaluateFunctions.h"
+#include <algorithm>
+#include <fmt/format.h>
 
 namespace accord {
-namespace {
 
-using ast::BinaryOp;
+std::string Constant::describe() const {
+  if (auto *q = as<Quantity>())
+    return q->dimensionless() ? "the number " + q->print() : q->print();
+  if (auto *b = as<bool>())
+    return *b ? "true" : "false";
+  if (auto *t = as<ast::Text>())
+    return "the text \"" + t->value + "\"";
+  if (auto *w = as<Word>())
+    return "'" + w->text + "'";
+  if (as<Choice>())
+    return "a choice";
+  if (auto *l = as<ListValue>())
+    return l->shape ? fmt::format("a shape with {} dimensions", l->elements->size()) : fmt::format("a list of {}", l->elements->size());
+  if (as<MapValue>())
+    return "a map";
+  if (auto *c = as<CallValue>())
+    return "'" + c->name + "(…)'";
+  return "nothing";
+}
+
+Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b) {
+  switch (op) {
+  case ast::BinaryOp::Add:
+    return add(a, b);
+  case ast::BinaryOp::Subtract:
+    return subtract(a, b);
+  case ast::BinaryOp::Multiply:
+    return multiply(a, b);
+  case ast::BinaryOp::Divide:
+    return divide(a, b);
+  case ast::BinaryOp::Modulo:
+    return modulo(a, b);
+  case ast::BinaryOp::Power:
+    return power(a, b);
+  default:
+    return Problem{Code::WrongType, "not an arithmetic operator", {}};
+  }
+}
+
+bool isComparison(ast::BinaryOp op) { return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::GreaterEqual; }
+
+std::optional<bool> applyComparison(ast::BinaryOp op, int order) {
+  switch (op) {
+  case ast::BinaryOp::Equal:
+    return order == 0;
+  case ast::BinaryOp::NotEqual:
+    return order != 0;
+  case ast::BinaryOp::Less:
+    return order < 0;
+  case ast::BinaryOp::LessEqual:
+    return order <= 0;
+  case ast::BinaryOp::Greater:
+    return order > 0;
+  case ast::BinaryOp::GreaterEqual:
+    return order >= 0;
+  default:
+    return std::nullopt;
+  }
+}
+
+namespace {
 
 class Evaluator {
 public:
-  Evaluator(Diagnostics &diags, const Environment &environment) : diags(diags), environment(environment) {}
+  Evaluator(Diagnostics &diags, const Lookup &lookup) : diags(diags), lookup(lookup) {}
 
-  Value run(const ast::Expr &expr) {
-    Value result = std::visit([&](const auto &node) { return eval(expr, node); }, expr.node);
-    result.range = expr.range;
-    return result;
+  Constant eval(const ast::Expr &expr) {
+    Constant value = std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
+    value.range = expr.range;
+    return value;
   }
 
 private:
-  template <class T> static Value made(T node) { return {{}, std::move(node)}; }
-  Value fail(Code code, SourceRange range, std::string message, llvm::StringRef suggestion = "") {
-    diags.error(code, range, std::move(message)).suggest(suggestion);
-    return made(Invalid{});
-  }
-  Value take(const Checked<Quantity> &result, SourceRange range) {
-    if (result)
-      return made(*result);
-    return fail(result.problem().code, range, result.problem().message, result.problem().suggestion);
-  }
-  static bool open(const Value &value) {
-    return value.as<Deferred>() || value.as<SetValue>() || value.as<RangeValue>();
-  }
+  static std::shared_ptr<Constant> box(Constant value) { return std::make_shared<Constant>(std::move(value)); }
+  static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
 
-  Value eval(const ast::Expr &, const ast::Number &number) {
-    return number.valid ? made(number.value) : made(Invalid{});
+  Constant visit(const ast::Number &n, SourceRange) { return of(n.value); }
+  Constant visit(const ast::Text &t, SourceRange) { return of(t); }
+  Constant visit(const ast::Boolean &b, SourceRange) { return of(b.value); }
+  Constant visit(const ast::Reference &r, SourceRange range) {
+    if (auto found = lookup(r.name, range))
+      return *found;
+    return of(Word{r.name});
   }
-  Value eval(const ast::Expr &, const ast::Text &text) { return made(text.value); }
-  Value eval(const ast::Expr &, const ast::Boolean &boolean) { return made(boolean.value); }
-
-  Value unknown(SourceRange range, const std::string &name) {
-    std::vector<std::string> names = environment.names ? environment.names() : std::vector<std::string>();
-    return fail(Code::UnknownName, range, "unknown name '" + name + "'", nearest(name, names));
+  Constant visit(const ast::Member &m, SourceRange range) {
+    Constant object = eval(*m.object);
+    if (auto *word = object.as<Word>())
+      return of(Word{word->text + "." + m.member.text});
+    if (!object.failed())
+      diags.error(Code::UnknownMember, m.member.range, fmt::format("{} has no member '{}'", object.describe(), m.member.text));
+    return {};
   }
-  Value eval(const ast::Expr &expr, const ast::Reference &reference) {
-    ast::Name name{reference.name, expr.range};
-    if (environment.resolve)
-      if (auto value = environment.resolve(name))
-        return *value;
-    if (environment.symbols)
-      return made(Symbol{reference.name});
-    return unknown(expr.range, reference.name);
-  }
-
-  /// a.b.c as a path, if it is made of names only.
-  static bool pathOf(const ast::Expr &expr, std::vector<ast::Name> &path) {
-    if (const auto *reference = expr.as<ast::Reference>()) {
-      path.push_back({reference->name, expr.range});
-      return true;
+  Constant visit(const ast::Index &i, SourceRange range) {
+    Constant value = eval(*i.object);
+    for (const ast::ExprPtr &position : i.indices) {
+      Constant at = eval(*position);
+      auto *list = value.as<ListValue>();
+      auto *number = at.as<Quantity>();
+      auto index = number ? number->toInt64() : std::nullopt;
+      if (value.failed() || at.failed())
+        return {};
+      if (!list || !index) {
+        diags.error(Code::WrongType, range, fmt::format("{} cannot be indexed with {}", value.describe(), at.describe()));
+        return {};
+      }
+      if (*index < 0 || *index >= static_cast<int64_t>(list->elements->size())) {
+        diags.error(Code::IndexOutOfRange, position->range, fmt::format("index {} of a list of {}", *index, list->elements->size()));
+        return {};
+      }
+      Constant element = (*list->elements)[static_cast<size_t>(*index)];
+      value = std::move(element);
     }
-    const auto *member = expr.as<ast::Member>();
-    if (!member || !pathOf(*member->object, path))
-      return false;
-    path.push_back(member->member);
-    return true;
+    return value;
   }
-  Value eval(const ast::Expr &expr, const ast::Member &member) {
-    std::vector<ast::Name> path;
-    if (environment.resolve && pathOf(expr, path))
-      if (auto value = environment.resolve(path))
-        return *value;
-    Value object = run(*member.object);
-    if (object.invalid())
-      return object;
-    if (open(object))
-      return made(Deferred{&expr});
-    const std::string &name = member.member.text;
-    std::vector<std::string> names;
-    if (const auto *shape = object.as<ShapeValue>(); shape && shape->dims.size() == 2) {
-      names = {"rows", "cols"};
-      if (name == "rows" || name == "cols") {
-        const Value &dim = shape->dims[name == "cols"];
-        return open(dim) ? made(Deferred{&expr}) : dim;
+  Constant visit(const ast::List &l, SourceRange) { return list(l.elements, false); }
+  Constant visit(const ast::Shape &s, SourceRange) { return list(s.dims, true); }
+  Constant list(const std::vector<ast::ExprPtr> &elements, bool shape) {
+    auto values = std::make_shared<Constants>();
+    bool ok = true;
+    for (const ast::ExprPtr &element : elements) {
+      values->push_back(eval(*element));
+      ok &= !values->back().failed();
+    }
+    return ok ? of(ListValue{values, shape}) : Constant{};
+  }
+  Constant visit(const ast::Set &s, SourceRange) {
+    auto values = std::make_shared<Constants>();
+    bool ok = true;
+    for (const ast::ExprPtr &element : s.elements) {
+      Constant value = eval(*element);
+      ok &= !value.failed();
+      for (const Constant &earlier : *values)
+        if ((earlier.as<Quantity>() && value.as<Quantity>() && *earlier.as<Quantity>() == *value.as<Quantity>()) ||
+            (earlier.as<Word>() && value.as<Word>() && *earlier.as<Word>() == *value.as<Word>()))
+          diags.error(Code::DuplicateChoice, element->range, fmt::format("{} is in this set already", value.describe())).note(earlier.range, "here");
+      values->push_back(std::move(value));
+    }
+    Choice choice;
+    choice.members = values;
+    return ok ? of(choice) : Constant{};
+  }
+  Constant visit(const ast::Map &m, SourceRange) {
+    MapValue map;
+    bool ok = true;
+    for (const ast::Map::Pair &pair : m.pairs) {
+      for (auto &[key, earlier] : map.pairs)
+        if (key.text == pair.key.text) {
+          diags.error(Code::DuplicateKey, pair.key.range, fmt::format("'{}' is given twice", key.text)).note(key.range, "the first time");
+          ok = false;
+        }
+      map.pairs.push_back({pair.key, box(eval(*pair.value))});
+      ok &= !map.pairs.back().second->failed();
+    }
+    return ok ? of(map) : Constant{};
+  }
+  Constant visit(const ast::Range &r, SourceRange range) {
+    Constant low = eval(*r.low), high = eval(*r.high), step = r.step ? eval(*r.step) : of(Quantity::number(1));
+    if (low.failed() || high.failed() || step.failed())
+      return {};
+    auto *l = low.as<Quantity>(), *h = high.as<Quantity>(), *s = step.as<Quantity>();
+    if (!l || !h || !s) {
+      const Constant &bad = !l ? low : !h ? high : step;
+      diags.error(Code::WrongType, bad.range, fmt::format("the ends of a range are numbers, not {}", bad.describe()));
+      return {};
+    }
+    Choice choice;
+    choice.kind = r.powersOfTwo ? Choice::Kind::PowersOfTwo : Choice::Kind::Range;
+    choice.low = *l;
+    choice.high = *h;
+    choice.step = *s;
+    // `2..128 MiB`: the unit of the end is that of the start as well.
+    auto *highNumber = r.high->as<ast::Number>();
+    if (l->dimensionless() && !h->dimensionless() && highNumber)
+      if (llvm::StringRef unit = unitOf(*highNumber); !unit.empty())
+        if (auto factor = parseUnit(unit))
+          if (auto scaled = multiply(*l, *factor))
+            choice.low = *scaled;
+    if (!r.step && !h->dimensionless())
+      choice.step = Quantity(Rational(1), h->dimension);
+    auto order = compare(choice.low, choice.high);
+    if (!order) {
+      diags.error(order.problem().code, range, order.problem().message);
+      return {};
+    }
+    if (*order > 0) {
+      diags.error(Code::EmptyRange, range, fmt::format("the range is empty: {} is above {}", choice.low.print(), choice.high.print()));
+      return {};
+    }
+    if (r.step && (s->dimension != choice.low.dimension || s->value.sign() <= 0)) {
+      diags.error(Code::BadStep, r.step->range, fmt::format("a step is positive and of the same dimension as the range, but this is {}", s->print()));
+      return {};
+    }
+    return of(choice);
+  }
+  static llvm::StringRef unitOf(const ast::Number &number) {
+    return llvm::StringRef(number.text).ltrim("0123456789._+-").ltrim("eE").ltrim("0123456789+- ");
+  }
+  Constant visit(const ast::Conditional &c, SourceRange) {
+    for (const auto &branch : c.branches) {
+      Constant condition = eval(*branch.condition);
+      if (condition.failed())
+        return {};
+      auto *truth = condition.as<bool>();
+      if (!truth) {
+        diags.error(Code::WrongType, branch.condition->range, fmt::format("a condition is true or false, not {}", condition.describe()));
+        return {};
+      }
+      if (*truth)
+        return eval(*branch.value);
+    }
+    return eval(*c.otherwise);
+  }
+  Constant visit(const ast::Unary &u, SourceRange range) {
+    Constant value = eval(*u.operand);
+    if (value.failed() || u.op == ast::UnaryOp::Plus)
+      return value;
+    if (auto *q = value.as<Quantity>(); q && u.op == ast::UnaryOp::Negate)
+      return of(Quantity(Rational(0) - q->value, q->dimension));
+    if (auto *b = value.as<bool>(); b && u.op == ast::UnaryOp::Not)
+      return of(!*b);
+    if (value.as<Word>() || value.as<CallValue>())
+      return of(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}});
+    diags.error(Code::WrongType, range, fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
+    return {};
+  }
+  Constant visit(const ast::Chain &c, SourceRange) {
+    Constant value = eval(*c.first);
+    bool comparison = false;
+    for (const auto &link : c.rest) {
+      if (comparison && isComparison(link.op)) {
+        diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained").help("write 'a < b and b < c'");
+        return {};
+      }
+      comparison = isComparison(link.op);
+      Constant right = eval(*link.operand);
+      SourceRange whole = value.range.to(right.range);
+      value = apply(link.op, link.opRange, std::move(value), std::move(right));
+      value.range = whole;
+    }
+    return value;
+  }
+  Constant apply(ast::BinaryOp op, SourceRange at, Constant a, Constant b) {
+    if (a.failed() || b.failed())
+      return {};
+    auto symbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
+    if (auto *x = a.as<Quantity>(), *y = b.as<Quantity>(); x && y) {
+      if (isComparison(op)) {
+        auto order = compare(*x, *y);
+        if (order)
+          return of(*applyComparison(op, *order));
+        diags.error(order.problem().code, at, order.problem().message).note(a.range, describe(x->dimension)).note(b.range, describe(y->dimension));
+        return {};
+      }
+      if (op != ast::BinaryOp::And && op != ast::BinaryOp::Or) {
+        auto result = applyArithmetic(op, *x, *y);
+        if (result)
+          return of(*result);
+        diags.error(result.problem().code, at, result.problem().message).note(a.range, describe(x->dimension)).note(b.range, describe(y->dimension));
+        return {};
       }
     }
-    if (const auto *map = object.as<MapValue>()) {
-      if (const Value *value = map->find(name))
-        return *value;
-      for (const auto &pair : map->pairs)
-        names.push_back(pair.key.text);
+    if (auto *x = a.as<bool>(), *y = b.as<bool>(); x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
+      return of(op == ast::BinaryOp::And ? *x && *y : *x || *y);
+    if (symbolic(a) || symbolic(b))
+      return of(CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}});
+    diags.error(Code::WrongType, at, fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()));
+    return {};
+  }
+  Constant visit(const ast::Call &c, SourceRange range) {
+    auto *callee = c.callee->as<ast::Reference>();
+    if (!callee) {
+      diags.error(Code::UnknownFunction, c.callee->range, "only a name can be called");
+      return {};
     }
-    return fail(Code::UnknownMember, member.member.range, describe(object) + " has no member '" + name + "'",
-                nearest(name, names));
-  }
-
-  Value eval(const ast::Expr &expr, const ast::Index &index) {
-    Value object = run(*index.object);
-    const auto *list = object.as<ListValue>();
-    if (object.invalid() || open(object))
-      return object.invalid() ? object : made(Deferred{&expr});
-    if (!list || index.indices.size() != 1)
-      return fail(Code::WrongType, index.object->range, "only lists have elements, and this is " + describe(object));
-    Value at = run(*index.indices[0]);
-    if (open(at))
-      return made(Deferred{&expr});
-    auto i = asInteger(diags, at, 0, static_cast<int64_t>(1) << 62, "an index");
-    if (!i)
-      return made(Invalid{});
-    if (*i >= static_cast<int64_t>(list->elements.size()))
-      return fail(Code::IndexOutOfRange, at.range,
-                  "index " + std::to_string(*i) + " of a list of " + std::to_string(list->elements.size()) + " elements");
-    return list->elements[static_cast<size_t>(*i)];
-  }
-
-  Value eval(const ast::Expr &expr, const ast::Call &call) {
-    const auto *callee = call.callee->as<ast::Reference>();
-    if (!callee)
-      return fail(Code::UnknownFunction, call.callee->range, "only a name can be called");
-    bool known = isFunction(callee->name);
-    if (!known && !environment.calls)
-      return fail(Code::UnknownFunction, call.callee->range, "unknown function '" + callee->name + "'",
-                  nearest(callee->name, functionNames()));
-    Environment inner = environment;
-    inner.symbols |= !known;
-    CallValue result{callee->name, {}};
-    bool deferred = false;
-    for (const ast::Argument &argument : call.arguments) {
-      Value value = Evaluator(diags, inner).run(*argument.value);
-      if (value.invalid())
-        return value;
-      deferred |= open(value);
-      if (known && argument.name)
-        return fail(Code::UnknownArgument, argument.name->range,
-                    "'" + callee->name + "' takes its arguments by place");
-      result.arguments.push_back({argument.name.value_or(ast::Name{}), std::move(value)});
+    CallValue call;
+    call.name = callee->name;
+    bool ok = true, numbers = true;
+    std::vector<Quantity> plain;
+    for (const ast::Argument &argument : c.arguments) {
+      Constant value = eval(*argument.value);
+      ok &= !value.failed();
+      if (auto *list = value.as<ListValue>(); list && c.arguments.size() == 1)
+        for (const Constant &element : *list->elements)
+          element.as<Quantity>() ? plain.push_back(*element.as<Quantity>()) : void(numbers = false);
+      else if (auto *q = value.as<Quantity>(); q && !argument.name)
+        plain.push_back(*q);
+      else
+        numbers = false;
+      call.arguments.push_back({argument.name ? argument.name->text : "", box(std::move(value))});
     }
-    if (!known)
-      return made(std::move(result));
-    if (deferred)
-      return made(Deferred{&expr});
-    return callFunction(diags, expr.range, result);
-  }
-
-  Value eval(const ast::Expr &expr, const ast::Unary &unary) {
-    Value operand = run(*unary.operand);
-    if (operand.invalid() || open(operand))
-      return operand.invalid() ? operand : made(Deferred{&expr});
-    if (unary.op == ast::UnaryOp::Not) {
-      if (const bool *value = operand.as<bool>())
-        return made(!*value);
-      return fail(Code::WrongType, operand.range, "'not' needs a truth value, and this is " + describe(operand));
-    }
-    const auto *quantity = operand.as<Quantity>();
-    if (!quantity)
-      return notANumber(operand, spelling(unary.op));
-    return unary.op == ast::UnaryOp::Plus ? made(*quantity) : made(Quantity(-quantity->value, quantity->dimension));
-  }
-
-  Value notANumber(const Value &operand, llvm::StringRef op) {
-    if (const auto *symbol = operand.as<Symbol>())
-      return unknown(operand.range, symbol->name);
-    return fail(Code::WrongType, operand.range, "'" + op.str() + "' needs numbers, and this is " + describe(operand));
-  }
-
-  Value eval(const ast::Expr &expr, const ast::Chain &chain) {
-    Value left = run(*chain.first);
-    bool deferred = open(left);
-    for (const ast::Chain::Link &link : chain.rest) {
-      if (left.invalid())
-        return left;
-      bool logical = link.op == BinaryOp::And || link.op == BinaryOp::Or;
-      if (logical && left.as<bool>() && *left.as<bool>() == (link.op == BinaryOp::Or))
-        continue; // decided; the other side may be impossible to compute
-      Value right = run(*link.operand);
-      if (right.invalid())
-        return right;
-      deferred |= open(right);
-      if (deferred)
-        continue;
-      left = apply(link, left, right, chain.first->range.to(link.operand->range));
-    }
-    return deferred && !left.invalid() ? made(Deferred{&expr}) : left;
-  }
-
-  Value apply(const ast::Chain::Link &link, const Value &left, const Value &right, SourceRange whole) {
-    Value result = applied(link, left, right, whole);
-    result.range = whole;
-    return result;
-  }
-
-  Value applied(const ast::Chain::Link &link, const Value &left, const Value &right, SourceRange whole) {
-    BinaryOp op = link.op;
-    llvm::StringRef word = spelling(op);
-    if (op == BinaryOp::And || op == BinaryOp::Or) {
-      const bool *a = left.as<bool>(), *b = right.as<bool>();
-      const Value &wrong = a ? right : left;
-      if (!a || !b)
-        return fail(Code::WrongType, wrong.range, "'" + word.str() + "' needs truth values, and this is " + describe(wrong));
-      return made(op == BinaryOp::And ? *a && *b : *a || *b);
-    }
-    const auto *a = left.as<Quantity>(), *b = right.as<Quantity>();
-    if (op == BinaryOp::Equal || op == BinaryOp::NotEqual) {
-      if (!a && !b && left.node.index() == right.node.index())
-        return made((print(left) == print(right)) == (op == BinaryOp::Equal));
-      if (!a != !b)
-        return fail(Code::WrongType, whole, "cannot compare " + describe(left) + " with " + describe(right));
-    }
-    if (!a || !b)
-      return notANumber(a ? right : left, word);
-    switch (op) {
-    case BinaryOp::Add: return take(add(*a, *b), whole);
-    case BinaryOp::Subtract: return take(subtract(*a, *b), whole);
-    case BinaryOp::Multiply: return take(multiply(*a, *b), whole);
-    case BinaryOp::Divide: return take(divide(*a, *b), whole);
-    case BinaryOp::Modulo: return take(modulo(*a, *b), whole);
-    case BinaryOp::Power: return take(power(*a, *b), whole);
-    default: break;
-    }
-    auto order = compare(*a, *b);
-    if (!order)
-      return fail(order.problem().code, whole, order.problem().message);
-    switch (op) {
-    case BinaryOp::Equal: return made(*order == 0);
-    case BinaryOp::NotEqual: return made(*order != 0);
-    case BinaryOp::Less: return made(*order < 0);
-    case BinaryOp::LessEqual: return made(*order <= 0);
-    case BinaryOp::Greater: return made(*order > 0);
-    default: return made(*order >= 0);
-    }
-  }
-
-  Value eval(const ast::Expr &expr, const ast::Conditional &conditional) {
-    for (const auto &branch : conditional.branches) {
-      Value condition = run(*branch.condition);
-      if (condition.invalid() || open(condition))
-        return condition.invalid() ? condition : made(Deferred{&expr});
-      const bool *holds = condition.as<bool>();
-      if (!holds)
-        return fail(Code::WrongType, condition.range, "a condition is a truth value, and this is " + describe(condition));
-      if (*holds)
-        return run(*branch.value);
-    }
-    return run(*conditional.otherwise);
-  }
-
-  /// False after an error in one of them.
-  bool all(const std::vector<ast::ExprPtr> &exprs, std::vector<Value> &values) {
-    bool valid = true;
-    for (const ast::ExprPtr &expr : exprs) {
-      values.push_back(run(*expr));
-      valid &= !values.back().invalid();
-    }
-    return valid;
-  }
-  Value eval(const ast::Expr &, const ast::List &list) {
-    ListValue result;
-    return all(list.elements, result.elements) ? made(std::move(result)) : made(Invalid{});
-  }
-  Value eval(const ast::Expr &, const ast::Shape &shape) {
-    ShapeValue result;
-    return all(shape.dims, result.dims) ? made(std::move(result)) : made(Invalid{});
-  }
-  Value eval(const ast::Expr &expr, const ast::Set &set) {
-    SetValue result;
-    if (!all(set.elements, result.elements))
-      return made(Invalid{});
-    if (result.elements.empty())
-      return fail(Code::EmptyRange, expr.range, "an empty set leaves nothing to choose");
-    for (size_t i = 0; i < result.elements.size() && i < 1000; ++i)
-      for (size_t k = 0; k < i; ++k)
-        if (print(result.elements[i]) == print(result.elements[k])) {
-          diags.error(Code::DuplicateChoice, result.elements[i].range, "'" + print(result.elements[i]) + "' is in the set twice")
-              .note(result.elements[k].range, "first here");
-          return made(Invalid{});
+    if (!ok)
+      return {};
+    if (call.name == "len" && call.arguments.size() == 1)
+      if (auto *list = call.arguments[0].second->as<ListValue>())
+        return of(Quantity::number(static_cast<int64_t>(list->elements->size())));
+    if (!numbers || plain.empty())
+      return of(call);
+    auto done = [&](Checked<Quantity> result) -> Constant {
+      if (result)
+        return of(*result);
+      diags.error(result.problem().code, range, result.problem().message);
+      return {};
+    };
+    if (call.name == "pow2" && plain.size() == 1)
+      return done(powerOfTwo(plain[0]));
+    if (call.name == "log2" && plain.size() == 1)
+      return done(logTwo(plain[0]));
+    if (call.name == "ceil_div" && plain.size() == 2)
+      return done(ceilDivide(plain[0], plain[1]));
+    if (call.name == "floor_div" && plain.size() == 2)
+      return done(floorDivide(plain[0], plain[1]));
+    if (call.name == "min" || call.name == "max" || call.name == "sum") {
+      Quantity best = plain[0];
+      for (size_t i = 1; i < plain.size(); ++i) {
+        if (call.name == "sum") {
+          auto total = add(best, plain[i]);
+          if (!total)
+            return done(total);
+          best = *total;
+          continue;
         }
-    return made(std::move(result));
-  }
-  Value eval(const ast::Expr &, const ast::Map &map) {
-    MapValue result;
-    bool valid = true;
-    for (const auto &pair : map.pairs) {
-      for (const auto &earlier : result.pairs)
-        if (earlier.key.text == pair.key.text) {
-          diags.error(Code::DuplicateKey, pair.key.range, "'" + pair.key.text + "' given twice")
-              .note(earlier.key.range, "first given here");
-          valid = false;
+        auto order = compare(best, plain[i]);
+        if (!order) {
+          diags.error(order.problem().code, range, order.problem().message);
+          return {};
         }
-      result.pairs.push_back({pair.key, run(*pair.value)});
-      valid &= !result.pairs.back().value.invalid();
+        if (call.name == "min" ? *order > 0 : *order < 0)
+          best = plain[i];
+      }
+      return of(best);
     }
-    return valid ? made(std::move(result)) : made(Invalid{});
-  }
-  Value eval(const ast::Expr &expr, const ast::Range &range) {
-    Value low = run(*range.low), high = run(*range.high), step = range.step ? run(*range.step) : Value();
-    if (low.invalid() || high.invalid() || (range.step && step.invalid()))
-      return made(Invalid{});
-    if (open(low) || open(high) || open(step))
-      return made(Deferred{&expr});
-    RangeValue result;
-    result.powersOfTwo = range.powersOfTwo;
-    // 2..128 MiB: the unit stands once, at the upper end.
-    const auto *written = range.high->as<ast::Number>();
-    result.unit = Quantity(Rational(1));
-    if (written && written->hasUnit)
-      if (auto unit = parseUnit(llvm::StringRef(written->text).ltrim("0123456789._ \t")))
-        result.unit = *unit;
-    return makeRange(diags, expr.range, std::move(result), low, high, range.step ? &step : nullptr);
+    return of(call);
   }
 
   Diagnostics &diags;
-  const Environment &environment;
+  const Lookup &lookup;
 };
 
 } // namespace
 
-Value evaluate(Diagnostics &diags, const ast::Expr &expr, const Environment &environment) {
-  return Evaluator(diags, environment).run(expr);
+Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup) { return Evaluator(diags, lookup).eval(expr); }
+
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what, int64_t least, size_t most) {
+  std::vector<int64_t> out;
+  bool ok = true;
+  auto one = [&](const Constant &v) {
+    auto *q = v.as<Quantity>();
+    auto i = q ? q->toInt64() : std::nullopt;
+    if (v.failed())
+      ok = false;
+    else if (!q)
+      diags.error(Code::WrongType, v.range, fmt::format("'{}' is an integer or a choice of integers, not {}", what.str(), v.describe())), ok = false;
+    else if (!q->dimensionless())
+      diags.error(Code::UnexpectedUnit, v.range, fmt::format("'{}' is a plain integer, but this is a {}", what.str(), describe(q->dimension))), ok = false;
+    else if (!i)
+      diags.error(q->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, v.range, fmt::format("'{}' is an integer, but this is {}", what.str(), q->print())), ok = false;
+    else if (*i < least)
+      diags.error(Code::OutOfRange, v.range, fmt::format("'{}' is at least {}, but this is {}", what.str(), least, *i)), ok = false;
+    else
+      out.push_back(*i);
+  };
+  auto *choice = value.as<Choice>();
+  if (!choice) {
+    one(value);
+  } else if (choice->kind == Choice::Kind::Set) {
+    for (const Constant &member : *choice->members) {
+      if (member.as<Choice>()) {
+        auto inner = integersOf(member, diags, what, least, most);
+        ok &= inner.has_value();
+        if (inner)
+          out.insert(out.end(), inner->begin(), inner->end());
+      } else {
+        one(member);
+      }
+    }
+  } else {
+    one({value.range, choice->low});
+    one({value.range, choice->high});
+    auto step = choice->step.toInt64();
+    if (ok && step) {
+      int64_t low = out[0], high = out[1];
+      out.clear();
+      bool powers = choice->kind == Choice::Kind::PowersOfTwo;
+      if (powers && (low & (low - 1)) != 0) {
+        diags.error(Code::OutOfRange, value.range, fmt::format("'pow2' starts at a power of two, but this starts at {}", low));
+        return std::nullopt;
+      }
+      if (!powers && (high - low) / *step >= static_cast<int64_t>(most)) {
+        diags.error(Code::TooManyValues, value.range, fmt::format("'{}' has more than {} values", what.str(), most));
+        return std::nullopt;
+      }
+      for (int64_t i = low; i <= high; i = powers ? i * 2 : i + *step) {
+        out.push_back(i);
+        if (i > (int64_t(1) << 61))
+          break;
+      }
+    }
+  }
+  if (!ok)
+    return std::nullopt;
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 } // namespace accord

@@ -1,106 +1,65 @@
-// What an expression is worth at compile time. Names come from the caller; every error is a diagnostic, reported once.
+// Constant expressions of machines and trainings -> values. Names that nothing declares stay words (`bf16`,
+// `weight_stationary`, `hbm.capacity`): whoever asked decides whether a word is allowed there.
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
 #include <functional>
+#include <memory>
 
 namespace accord {
 
-struct Value;
+struct Constant;
+using Constants = std::vector<Constant>;
 
-struct Invalid {}; ///< an error was already reported: say nothing more about it
-struct Symbol {    ///< a name that stands for itself: weight_stationary, vmem, bf16
-  std::string name;
+/// A name, with members: "tc.array.cols".
+struct Word {
+  std::string text;
+  friend bool operator==(const Word &, const Word &) = default;
 };
-struct ListValue { ///< [a, b]
-  std::vector<Value> elements;
-};
-struct MapValue { ///< {bf16: 312 TFLOP/s}
-  struct Pair;
-  std::vector<Pair> pairs;
-  const Value *find(llvm::StringRef key) const;
-};
-struct ShapeValue { ///< 128 x 128; members rows, cols
-  std::vector<Value> dims;
-};
-struct SetValue { ///< {8, 16, 32}: one of them is to be chosen
-  std::vector<Value> elements;
-};
-/// low..high, both included. All three are in base units; with `powersOfTwo` the elements are unit * 2^k.
-struct RangeValue {
+/// What is left open: every value from low to high (in steps, or the powers of two), or the members of a set.
+struct Choice {
+  enum class Kind : uint8_t { Range, PowersOfTwo, Set };
+  Kind kind = Kind::Set;
   Quantity low, high, step;
-  Quantity unit; ///< of the upper end: `pow2 2..128 MiB` has unit MiB, plain numbers have 1
-  bool powersOfTwo = false;
+  std::shared_ptr<Constants> members; ///< of a Set
 };
-struct CallValue { ///< mixed(bf16), torus(4, 4), fat_tree(oversubscription = 1)
-  struct Argument;
+struct ListValue {
+  std::shared_ptr<Constants> elements;
+  bool shape = false; ///< written `128 x 128`
+};
+struct MapValue {
+  std::vector<std::pair<ast::Name, std::shared_ptr<Constant>>> pairs;
+};
+/// mixed(bf16, gradients = fp32), fat_tree(oversubscription = 1), an operator over words: `0.95 * hbm.capacity`.
+struct CallValue {
   std::string name;
-  std::vector<Argument> arguments;
-};
-struct Deferred { ///< depends on a choice (or on whatever the environment defers): only the expression is known
-  const ast::Expr *expr = nullptr;
+  std::vector<std::pair<std::string, std::shared_ptr<Constant>>> arguments; ///< first: "" by place
 };
 
-struct Value {
+struct Constant {
   SourceRange range;
-  std::variant<Invalid, Quantity, bool, std::string, Symbol, ListValue, MapValue, ShapeValue, SetValue, RangeValue, CallValue,
-               Deferred>
-      node;
-  template <class T> const T *as() const { return std::get_if<T>(&node); }
-  bool invalid() const { return as<Invalid>() != nullptr; }
-  /// A set or a range, or a shape, list or call with one inside: the description is a design space.
-  bool hasChoice() const;
-};
-struct MapValue::Pair {
-  ast::Name key;
-  Value value;
-};
-struct CallValue::Argument {
-  ast::Name name; ///< empty if by place
-  Value value;
+  /// monostate: an error that has been reported.
+  std::variant<std::monostate, Quantity, bool, ast::Text, Word, Choice, ListValue, MapValue, CallValue> content;
+  bool failed() const { return std::holds_alternative<std::monostate>(content); }
+  template <class T> const T *as() const { return std::get_if<T>(&content); }
+  /// "the number 3", "'bf16'", "a set of 2 values": for messages.
+  std::string describe() const;
 };
 
-struct Environment {
-  /// The value of a name (one part) or of a dotted path (several); nothing if there is none. A path that is not found
-  /// is tried again without its last part, so that members of shapes and maps need no work here.
-  std::function<std::optional<Value>(llvm::ArrayRef<ast::Name> path)> resolve;
-  /// Names that could have been meant, for "did you mean".
-  std::function<std::vector<std::string>()> names;
-  bool symbols = false; ///< unknown names stand for themselves
-  bool calls = false;   ///< unknown functions stand for themselves, as CallValue
-};
+/// What a name stands for where the expression is written; nothing if it is no value.
+using Lookup = std::function<std::optional<Constant>(llvm::StringRef name, SourceRange at)>;
 
-/// The value of an expression; Invalid after an error. Functions: min max ceil_div floor_div pow2 log2 sum len.
-Value evaluate(Diagnostics &diags, const ast::Expr &expr, const Environment &environment);
+/// Errors are reported once, at the operator that cannot be applied.
+Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup);
 
-// Evaluation for a key that wants something definite; `what` names it in messages ("bandwidth"). Nothing after an error.
+/// One operator or function over finished numbers (min max ceil_div pow2 log2 sum): shared with model bodies. The text says
+/// what is wrong; dimension errors name both dimensions.
+Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b);
+std::optional<bool> applyComparison(ast::BinaryOp op, int order);
+bool isComparison(ast::BinaryOp op);
 
-/// Missing unit (A0202), wrong dimension (A0203), a choice (A0307), another type (A0301).
-std::optional<Quantity> evaluateQuantity(Diagnostics &diags, const ast::Expr &expr, const Environment &environment,
-                                         Dimension dimension, llvm::StringRef what);
-/// A plain integer in [low, high], else A0207, A0308 or A0302.
-std::optional<int64_t> evaluateInteger(Diagnostics &diags, const ast::Expr &expr, const Environment &environment,
-                                       int64_t low, int64_t high, llvm::StringRef what);
-std::optional<bool> evaluateBoolean(Diagnostics &diags, const ast::Expr &expr, const Environment &environment,
-                                    llvm::StringRef what);
-std::optional<std::string> evaluateText(Diagnostics &diags, const ast::Expr &expr, const Environment &environment,
-                                        llvm::StringRef what);
-/// One of `allowed` (A0305 with the nearest); any name if `allowed` is empty.
-std::optional<std::string> evaluateName(Diagnostics &diags, const ast::Expr &expr, const Environment &environment,
-                                        llvm::ArrayRef<std::string> allowed, llvm::StringRef what);
-/// The same checks on a value already computed.
-std::optional<Quantity> asQuantity(Diagnostics &diags, const Value &value, Dimension dimension, llvm::StringRef what);
-std::optional<int64_t> asInteger(Diagnostics &diags, const Value &value, int64_t low, int64_t high,
-                                 llvm::StringRef what);
-
-/// How many values a choice has (1 for anything else); nothing beyond int64.
-std::optional<int64_t> countOf(const Value &value);
-/// The values of a set or range in order, of anything else itself; nothing if they are more than `limit`.
-std::optional<std::vector<Value>> expand(const Value &value, int64_t limit = 1000000);
-
-/// "a number", "bandwidth (B/s)", "a text", "a list": what messages call a value.
-std::string describe(const Value &value);
-/// The value in the language's syntax.
-std::string print(const Value &value);
+/// All members of a choice of integers (or the one value), ascending; nothing after an error. At most `most` of them.
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what, int64_t least = 1,
+                                               size_t most = 100000);
 
 } // namespace accord

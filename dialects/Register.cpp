@@ -1,0 +1,9 @@
+#include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/DialectRegistry.h"
+
+void accord::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<accel::AccelDialect, dnn::DnnDialect, plan::PlanDialect>();
+}

@@ -1,0 +1,105 @@
+// How the operations print, and how the ones with a body are built. What must hold is in
+// AccelVerify.cpp.
+#include "dialects/accel/AccelDialect.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace accord::accel;
+
+/// A bare word: `dram`.
+static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  word = parser.getBuilder().getStringAttr(keyword);
+  return success();
+}
+static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) {
+  printer << word.getValue();
+}
+
+/// `[2]`, `[#accel.choice<…>]`; nothing for one.
+static ParseResult parseCount(OpAsmParser &parser, Attribute &count) {
+  if (failed(parser.parseOptionalLSquare()))
+    return success();
+  return failure(parser.parseAttribute(count) || parser.parseRSquare());
+}
+static void printCount(OpAsmPrinter &printer, Operation *, Attribute count) {
+  if (!count)
+    return;
+  printer << " [";
+  if (auto integer = dyn_cast<IntegerAttr>(count))
+    printer << integer.getInt();
+  else
+    printer << count;
+  printer << "]";
+}
+
+/// `{key = value, …}`; nothing when there is none.
+static ParseResult parseEntries(OpAsmParser &parser, DictionaryAttr &entries) {
+  NamedAttrList list;
+  if (parser.parseOptionalAttrDict(list))
+    return failure();
+  entries = list.getDictionary(parser.getContext());
+  return success();
+}
+static void printEntries(OpAsmPrinter &printer, Operation *, DictionaryAttr entries) {
+  if (!entries.empty())
+    printer << " " << entries;
+}
+
+static ParseResult parseWithEntries(OpAsmParser &parser, DictionaryAttr &entries) {
+  if (succeeded(parser.parseOptionalKeyword("with")))
+    return parseEntries(parser, entries);
+  entries = DictionaryAttr::get(parser.getContext());
+  return success();
+}
+static void printWithEntries(OpAsmPrinter &printer, Operation *, DictionaryAttr entries) {
+  if (!entries.empty())
+    printer << " with " << entries;
+}
+
+/// `[@hbm] -> [@vmem] -> [@mxu, @vpu]`
+static ParseResult parseStops(OpAsmParser &parser, ArrayAttr &stops) {
+  SmallVector<Attribute> all;
+  do {
+    ArrayAttr stop;
+    if (parser.parseAttribute(stop))
+      return failure();
+    all.push_back(stop);
+  } while (succeeded(parser.parseOptionalArrow()));
+  stops = parser.getBuilder().getArrayAttr(all);
+  return success();
+}
+static void printStops(OpAsmPrinter &printer, Operation *, ArrayAttr stops) {
+  llvm::interleave(stops, printer, " -> ");
+}
+
+#define GET_OP_CLASSES
+#include "dialects/accel/AccelOps.cpp.inc"
+
+static DictionaryAttr orEmpty(OpBuilder &builder, DictionaryAttr entries) {
+  return entries ? entries : builder.getDictionaryAttr({});
+}
+
+void AcceleratorOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                          DictionaryAttr entries) {
+  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
+  state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
+  state.addRegion()->emplaceBlock();
+}
+
+void ClusterOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                      DictionaryAttr entries) {
+  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
+  state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
+  state.addRegion()->emplaceBlock();
+}
+
+void ServerOp::build(OpBuilder &builder, OperationState &state, StringRef name, Attribute count,
+                     DictionaryAttr entries) {
+  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
+  state.getOrAddProperties<Properties>().count = count;
+  state.getOrAddProperties<Properties>().entries = orEmpty(builder, entries);
+  state.addRegion()->emplaceBlock();
+}

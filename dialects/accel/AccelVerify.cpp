@@ -1,0 +1,316 @@
+// What every block must satisfy. Messages point at the key where its place is known, with a note at
+// the other side of a conflict.
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/accel/KeyLocations.h"
+#include "dialects/accel/Schema.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace accord::accel;
+
+static InFlightDiagnostic errorAt(Operation *operation, StringRef key = "") {
+  return emitError(key.empty() ? blockLocation(operation) : locationOf(operation, key));
+}
+
+/// Every key known and right, every required one there.
+static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries, StringRef kind,
+                                   StringRef subtype = "") {
+  const BlockSchema *block = findSchema(kind, subtype);
+  if (!block) {
+    std::vector<StringRef> all = subtypesOf(kind);
+    StringRef near = nearestName(subtype, all);
+    auto error = errorAt(operation) << "'" << subtype << "' is not a kind of " << kind;
+    if (!near.empty())
+      error << ", did you mean '" << near << "'?";
+    else
+      error << ", which is one of '" << llvm::join(all, "', '") << "'";
+    return error;
+  }
+  for (NamedAttribute entry : entries) {
+    const KeySchema *key = block->findKey(entry.getName());
+    if (!key)
+      return errorAt(operation, entry.getName()) << unknownKey(*block, entry.getName());
+    if (std::string why = whyNot(*key, entry.getValue()); !why.empty())
+      return errorAt(operation, key->name) << "'" << key->name << "' " << why;
+  }
+  for (const KeySchema &key : block->keys)
+    if (key.required && !entries.contains(key.name))
+      return errorAt(operation) << describe(*block) << " needs '" << key.name << "'";
+  return success();
+}
+
+static LogicalResult verifyCount(Operation *operation, Attribute count) {
+  static const KeySchema schema{"count", ValueKind::Integer, {}, {}, false, Range::Positive, 0, 0,
+                                ""};
+  if (!count)
+    return success();
+  if (std::string why = whyNot(schema, count); !why.empty())
+    return errorAt(operation) << "the count in brackets " << why;
+  return success();
+}
+
+LogicalResult MemoryOp::verify() { return verifyEntries(*this, getEntries(), "memory", getKind()); }
+
+LogicalResult CoreOp::verify() {
+  if (failed(verifyEntries(*this, getEntries(), "core", getKind())) ||
+      failed(verifyCount(*this, getCountAttr())))
+    return failure();
+  if (auto sparse = getEntries().getAs<DictionaryAttr>("sparse")) {
+    auto n = sparse.getAs<IntegerAttr>("n"), m = sparse.getAs<IntegerAttr>("m");
+    if (n && m && n.getInt() > m.getInt())
+      return errorAt(*this, "sparse")
+             << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
+  }
+  StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
+  if (!getEntries().contains("peak") && !getEntries().contains(geometry))
+    return errorAt(*this) << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry
+                          << "', so its speed is unknown";
+  return success();
+}
+
+LogicalResult PathOp::verify() {
+  if (getStops().size() < 2)
+    return errorAt(*this) << "a path needs at least two stops";
+  for (Attribute stop : getStops()) {
+    auto names = dyn_cast<ArrayAttr>(stop);
+    if (!names || names.empty() || !llvm::all_of(names, llvm::IsaPred<FlatSymbolRefAttr>))
+      return errorAt(*this) << "every stop of a path is a list of names";
+  }
+  return success();
+}
+
+LogicalResult PowerOp::verify() {
+  if (failed(verifyEntries(*this, getEntries(), "power")))
+    return failure();
+  auto idle = getEntries().getAs<QuantityAttr>("idle"),
+       tdp = getEntries().getAs<QuantityAttr>("tdp");
+  if (idle && tdp && tdp.below(idle)) {
+    auto error = errorAt(*this, "tdp")
+                 << "'tdp' of " << tdp.spelled() << " is below 'idle' of " << idle.spelled();
+    error.attachNote(locationOf(*this, "idle")) << "'idle' is here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult AreaOp::verify() { return verifyEntries(*this, getEntries(), "area"); }
+LogicalResult HostOp::verify() { return verifyEntries(*this, getEntries(), "host"); }
+LogicalResult PriceOp::verify() { return verifyEntries(*this, getEntries(), "price"); }
+LogicalResult AcceleratorOp::verify() { return verifyEntries(*this, getEntries(), "accelerator"); }
+LogicalResult ClusterOp::verify() { return verifyEntries(*this, getEntries(), "cluster"); }
+
+LogicalResult ServerOp::verify() {
+  return failure(failed(verifyEntries(*this, getEntries(), "server")) ||
+                 failed(verifyCount(*this, getCountAttr())));
+}
+
+LogicalResult DeviceOp::verify() {
+  return failure(failed(verifyEntries(*this, getEntries(), "device")) ||
+                 failed(verifyCount(*this, getCountAttr())));
+}
+
+LogicalResult NetworkOp::verify() {
+  auto topology = getEntries().getAs<StringAttr>("topology");
+  StringRef name =
+      topology && findSchema("network", topology.getValue()) ? topology.getValue() : "";
+  return verifyEntries(*this, getEntries(), "network", name);
+}
+
+LogicalResult RequireOp::verify() { return success(); }
+
+LogicalResult PreferOp::verify() {
+  if (!getWeight().getDimension().dimensionless() || getWeight().getNumerator() <= 0)
+    return errorAt(*this) << "a weight is a positive plain number, found " << getWeight().spelled();
+  return success();
+}
+
+LogicalResult ObjectiveOp::verify() {
+  if (getDirection() != "maximize" && getDirection() != "minimize")
+    return errorAt(*this) << "an objective is to 'maximize' or to 'minimize', found '"
+                          << getDirection() << "'";
+  return success();
+}
+
+/// At most one of a kind of block.
+template <typename Block> static LogicalResult verifySingle(Operation *scope, StringRef what) {
+  Operation *first = nullptr;
+  for (Block block : scope->getRegion(0).getOps<Block>()) {
+    if (first) {
+      auto error = errorAt(block) << "a second '" << what << "' block";
+      error.attachNote(blockLocation(first)) << "the first one is here";
+      return error;
+    }
+    first = block;
+  }
+  return success();
+}
+
+/// The names declared in a block, for suggestions.
+static std::vector<StringRef> namesIn(Operation *scope) {
+  std::vector<StringRef> names;
+  for (Operation &operation : scope->getRegion(0).front())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(operation))
+      names.push_back(symbol.getName());
+  return names;
+}
+
+static std::string suggestion(StringRef name, Operation *scope) {
+  std::vector<StringRef> names = namesIn(scope);
+  StringRef near = nearestName(name, names);
+  return near.empty() ? "" : ", did you mean '" + near.str() + "'?";
+}
+
+static LogicalResult verifyPath(AcceleratorOp accelerator, PathOp path) {
+  llvm::StringMap<unsigned> seen;
+  MemoryOp onChip; // nearer than any dram may be
+  for (auto [index, stop] : llvm::enumerate(path.getStops())) {
+    for (auto reference : cast<ArrayAttr>(stop).getAsRange<FlatSymbolRefAttr>()) {
+      StringRef name = reference.getValue();
+      Operation *target = mlir::SymbolTable::lookupSymbolIn(accelerator, reference);
+      if (!isa_and_nonnull<MemoryOp, CoreOp>(target))
+        return errorAt(path) << "the path names '" << name << "', which is no memory or core of '"
+                             << accelerator.getSymName() << "'" << suggestion(name, accelerator);
+      if (!seen.try_emplace(name, index).second)
+        return errorAt(path) << "'" << name << "' stands twice in one path";
+      bool last = index + 1 == path.getStops().size();
+      if (isa<CoreOp>(target) && (index == 0 || !last)) {
+        auto error = errorAt(path) << "core '" << name << "' must stand at the end of the path";
+        error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
+        return error;
+      }
+      auto memory = dyn_cast<MemoryOp>(target);
+      if (memory && memory.getKind() == "dram" && onChip) {
+        auto error = errorAt(path)
+                     << "a path goes from the farthest memory to the nearest, but dram '" << name
+                     << "' comes after " << onChip.getKind() << " '" << onChip.getSymName() << "'";
+        error.attachNote(blockLocation(memory)) << "'" << name << "' is declared here";
+        return error;
+      }
+      if (memory && memory.getKind() != "dram")
+        onChip = memory;
+    }
+  }
+  return success();
+}
+
+LogicalResult AcceleratorOp::verifyRegions() {
+  if (failed(verifySingle<PowerOp>(*this, "power")) || failed(verifySingle<AreaOp>(*this, "area")))
+    return failure();
+  if (getBody().getOps<CoreOp>().empty())
+    return errorAt(*this) << "accelerator '" << getSymName() << "' has no core";
+  if (getBody().getOps<MemoryOp>().empty())
+    return errorAt(*this) << "accelerator '" << getSymName() << "' has no memory";
+  for (CoreOp core : getBody().getOps<CoreOp>()) {
+    auto reads = core.getEntries().getAs<FlatSymbolRefAttr>("reads");
+    if (!reads)
+      continue;
+    Operation *target = mlir::SymbolTable::lookupSymbolIn(*this, reads);
+    if (!target)
+      return errorAt(core, "reads") << "core '" << core.getSymName() << "' reads '"
+                                    << reads.getValue() << "', which is no memory of '"
+                                    << getSymName() << "'" << suggestion(reads.getValue(), *this);
+    if (!isa<MemoryOp>(target)) {
+      auto error = errorAt(core, "reads") << "core '" << core.getSymName() << "' reads '"
+                                          << reads.getValue() << "', which is no memory";
+      error.attachNote(blockLocation(target)) << "'" << reads.getValue() << "' is declared here";
+      return error;
+    }
+  }
+  for (PathOp path : getBody().getOps<PathOp>())
+    if (failed(verifyPath(*this, path)))
+      return failure();
+  return success();
+}
+
+LogicalResult ClusterOp::verifyRegions() {
+  if (getBody().getOps<ServerOp>().empty() && getBody().getOps<DeviceOp>().empty())
+    return errorAt(*this) << "cluster '" << getSymName() << "' has no server and no device";
+  return success();
+}
+
+LogicalResult ServerOp::verifyRegions() {
+  if (failed(verifySingle<HostOp>(*this, "host")))
+    return failure();
+  if (getBody().getOps<DeviceOp>().empty())
+    return errorAt(*this) << "server '" << getSymName() << "' has no device";
+  return success();
+}
+
+LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &) {
+  StringRef name = getAccelerator();
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  Operation *target =
+      module ? mlir::SymbolTable::lookupSymbolIn(module, getAcceleratorAttr()) : nullptr;
+  if (!target)
+    return errorAt(*this) << "'" << name
+                          << "' is not an accelerator that is described here or imported"
+                          << (module ? suggestion(name, module) : "");
+  if (!isa<AcceleratorOp>(target)) {
+    auto error = errorAt(*this) << "device '" << getSymName() << "' must be an accelerator, but '"
+                                << name << "' is none";
+    error.attachNote(blockLocation(target)) << "'" << name << "' is declared here";
+    return error;
+  }
+  return success();
+}
+
+/// A mesh or torus has as many endpoints as its shape says.
+static LogicalResult verifyShape(NetworkOp network, std::optional<int64_t> endpoints) {
+  auto shape = network.getEntries().getAs<ArrayAttr>("shape");
+  if (!shape || !endpoints || !llvm::all_of(shape, llvm::IsaPred<IntegerAttr>))
+    return success();
+  int64_t places = 1;
+  for (auto extent : shape.getAsRange<IntegerAttr>())
+    if (__builtin_mul_overflow(places, extent.getInt(), &places))
+      return errorAt(network, "shape")
+             << "the shape of network '" << network.getSymName() << "' is too large to count";
+  if (places != *endpoints)
+    return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' has "
+                                     << places << " endpoints, but it connects " << *endpoints;
+  return success();
+}
+
+LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
+  auto connects = getEntries().getAs<ArrayAttr>("connects");
+  if (!connects)
+    return success(); // said by the verifier of the keys
+  Operation *scope = (*this)->getParentOp();
+  std::optional<int64_t> endpoints = 0;
+  for (auto reference : connects.getAsRange<FlatSymbolRefAttr>()) {
+    Operation *target = mlir::SymbolTable::lookupSymbolIn(scope, reference);
+    if (!target)
+      return errorAt(*this, "connects")
+             << "network '" << getSymName() << "' connects '" << reference.getValue()
+             << "', which is not declared here" << suggestion(reference.getValue(), scope);
+    if (!isa<DeviceOp, ServerOp>(target)) {
+      auto error = errorAt(*this, "connects")
+                   << "network '" << getSymName() << "' connects '" << reference.getValue()
+                   << "', which is no device or server";
+      error.attachNote(blockLocation(target))
+          << "'" << reference.getValue() << "' is declared here";
+      return error;
+    }
+    auto server = dyn_cast<ServerOp>(target);
+    std::optional<int64_t> more = server ? server.instances() : cast<DeviceOp>(target).instances();
+    if (!endpoints || !more || __builtin_add_overflow(*endpoints, *more, &*endpoints))
+      endpoints.reset();
+  }
+  return verifyShape(*this, endpoints);
+}
+
+LogicalResult PriceOp::verifySymbolUses(SymbolTableCollection &) {
+  auto per = getEntries().getAs<FlatSymbolRefAttr>("per");
+  if (!per)
+    return success();
+  std::vector<StringRef> names;
+  (*this)->getParentOp()->walk(
+      [&](SymbolOpInterface symbol) { names.push_back(symbol.getName()); });
+  if (llvm::is_contained(names, per.getValue()))
+    return success();
+  StringRef near = nearestName(per.getValue(), names);
+  auto error = errorAt(*this, "per")
+               << "the price is per '" << per.getValue() << "', which is not declared here";
+  if (!near.empty())
+    error << ", did you mean '" << near << "'?";
+  return error;
+}

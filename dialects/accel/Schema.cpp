@@ -1,0 +1,270 @@
+// The table itself. Adding a key: one line here; the front end, the verifier and the documentation
+// follow.
+#include "dialects/accel/Schema.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using llvm::StringRef;
+
+namespace accord::accel {
+namespace {
+
+const Dimension kNumber{};
+const Dimension kTime = Dimension::of(Base::Second);
+const Dimension kCycles = Dimension::of(Base::Cycle);
+const Dimension kBytes = Dimension::of(Base::Byte);
+const Dimension kLength = Dimension::of(Base::Metre);
+const Dimension kArea = kLength * kLength;
+const Dimension kFrequency = kCycles / kTime;
+const Dimension kBandwidth = kBytes / kTime;
+const Dimension kBytesPerCycle = kBytes / kCycles;
+const Dimension kRate = Dimension::of(Base::Flop) / kTime;
+const Dimension kFlopPerCycle = Dimension::of(Base::Flop) / kCycles;
+const Dimension kEnergy = Dimension::of(Base::Joule);
+const Dimension kPower = kEnergy / kTime;
+const Dimension kMoney = Dimension::of(Base::Dollar);
+
+const std::vector<StringRef> kPrecisions = {"bf16", "fp16", "fp32", "tf32", "fp64", "fp8", "int8"};
+const std::vector<StringRef> kDataflows = {"output_stationary", "weight_stationary",
+                                           "input_stationary", "row_stationary"};
+const std::vector<StringRef> kTopologies = {"switch", "fully_connected", "ring", "mesh",
+                                            "torus",  "fat_tree",        "bus"};
+
+constexpr bool kRequired = true;
+
+KeySchema quantity(StringRef name, std::vector<Dimension> dimensions, Range range, StringRef doc,
+                   bool required = false) {
+  return {name, ValueKind::Quantity, std::move(dimensions), {}, required, range, 0, 0, doc};
+}
+KeySchema integer(StringRef name, Range range, StringRef doc) {
+  return {name, ValueKind::Integer, {}, {}, false, range, 0, 0, doc};
+}
+KeySchema word(StringRef name, std::vector<StringRef> words, StringRef doc, bool required = false) {
+  return {name, ValueKind::Word, {}, std::move(words), required, Range::Any, 0, 0, doc};
+}
+KeySchema plain(StringRef name, ValueKind kind, StringRef doc, bool required = false) {
+  return {name, kind, {}, {}, required, Range::Any, 0, 0, doc};
+}
+KeySchema shape(StringRef name, unsigned least, unsigned most, StringRef doc,
+                bool required = false) {
+  return {name, ValueKind::Shape, {}, {}, required, Range::Positive, least, most, doc};
+}
+
+BlockSchema memory(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
+  BlockSchema block{
+      "memory",
+      subtype,
+      doc,
+      {
+          quantity("capacity", {kBytes}, Range::Positive, "bytes it holds", kRequired),
+          quantity("bandwidth", {kBandwidth, kBytesPerCycle}, Range::Positive,
+                   "bytes it moves, reads and writes together", kRequired),
+          quantity("latency", {kTime, kCycles}, Range::NonNegative, "from request to first byte"),
+          quantity("energy", {kEnergy / kBytes}, Range::NonNegative, "energy to move a byte"),
+          plain("double_buffered", ValueKind::Boolean,
+                "whether it fills one half while the other half is used"),
+          integer("queue", Range::Positive, "requests in flight"),
+      }};
+  for (KeySchema &key : more)
+    block.keys.push_back(std::move(key));
+  return block;
+}
+
+BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) {
+  BlockSchema block{
+      "core",
+      subtype,
+      doc,
+      {
+          {"peak",
+           ValueKind::QuantityMap,
+           {kRate, kFlopPerCycle},
+           kPrecisions,
+           false,
+           Range::Positive,
+           0,
+           0,
+           "peak of all cores of this block together, by precision, as the data sheet prints it"},
+          {"types",
+           ValueKind::WordSet,
+           {},
+           kPrecisions,
+           false,
+           Range::Any,
+           0,
+           0,
+           "precisions it computes in"},
+          plain("reads", ValueKind::Reference,
+                "the memory it reads, the nearest one of the path unless given"),
+          quantity("efficiency", {kNumber}, Range::Share,
+                   "share of the peak that well-shaped work reaches"),
+          plain("cost_model", ValueKind::String,
+                "name of the cost model, chosen by what the core states unless given"),
+      }};
+  for (KeySchema &key : more)
+    block.keys.push_back(std::move(key));
+  return block;
+}
+
+BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> more) {
+  BlockSchema block{
+      "network",
+      topology,
+      doc,
+      {
+          plain("connects", ValueKind::References,
+                "what it connects: devices of the server or servers of the cluster", kRequired),
+          word("topology", kTopologies, "how its links are laid out", kRequired),
+          quantity("bandwidth", {kBandwidth}, Range::Positive, "of one endpoint in one direction",
+                   kRequired),
+          quantity("latency", {kTime}, Range::NonNegative, "of one message between neighbours"),
+          quantity("energy", {kEnergy / kBytes}, Range::NonNegative,
+                   "energy to move a byte over one link"),
+      }};
+  for (KeySchema &key : more)
+    block.keys.push_back(std::move(key));
+  return block;
+}
+
+std::vector<BlockSchema> table() {
+  const StringRef extents = "endpoints along each dimension";
+  return {
+      {"accelerator",
+       "",
+       "one chip",
+       {
+           quantity("clock", {kFrequency}, Range::Positive,
+                    "cycles per second of cores and on-chip memories"),
+           quantity("technology", {kLength}, Range::Positive, "the process node"),
+           quantity("area", {kArea}, Range::Positive, "of the whole chip"),
+           plain("cost_model", ValueKind::String,
+                 "name of the cost model for all cores that state none"),
+       }},
+      memory("dram", "device memory",
+             {integer("channels", Range::Positive, "independent channels")}),
+      memory("scratchpad", "on-chip memory that software fills",
+             {integer("banks", Range::Positive, "banks that work at once"),
+              integer("ports", Range::Positive, "ports of a bank")}),
+      memory("cache", "on-chip memory that hardware fills",
+             {quantity("line", {kBytes}, Range::Positive, "bytes of a line"),
+              integer("ways", Range::Positive, "associativity"),
+              integer("banks", Range::Positive, "banks that work at once")}),
+      memory("register_file", "registers beside a core",
+             {integer("ports", Range::Positive, "ports of the file")}),
+      core("tensor", "matrix arithmetic: a multiply-accumulate array or tensor cores",
+           {shape("array", 2, 2, "rows and columns of one array"),
+            word("dataflow", kDataflows, "which operand stays in the array"),
+            word("multiply", kPrecisions, "precision of the multipliers"),
+            word("accumulate", kPrecisions, "precision of the accumulators"),
+            plain("sparse", ValueKind::Block, "structured sparsity it can skip")}),
+      core("vector", "element-wise arithmetic",
+           {integer("lanes", Range::Positive, "elements per cycle of one core")}),
+      {"sparse",
+       "nm",
+       "n of every m weights are kept: nm(2, 4)",
+       {
+           integer("n", Range::Positive, "elements kept"),
+           integer("m", Range::Positive, "of this many in a row"),
+           quantity("rate", {kNumber}, Range::AtLeastOne, "speed-up against dense"),
+           word("on", {"weights", "activations"}, "the operand that is sparse"),
+       }},
+      {"power",
+       "",
+       "power and energy",
+       {
+           quantity("idle", {kPower}, Range::NonNegative, "drawn when nothing runs"),
+           quantity("tdp", {kPower}, Range::Positive, "most it may draw for long"),
+           quantity("mac", {kEnergy}, Range::NonNegative, "energy of one multiply-accumulate"),
+       }},
+      {"area",
+       "",
+       "area by part",
+       {
+           plain("model", ValueKind::String, "name of a table of areas in the catalogue"),
+           quantity("mac", {kArea}, Range::NonNegative, "of one multiply-accumulate unit"),
+           quantity("lane", {kArea}, Range::NonNegative, "of one vector lane"),
+           quantity("sram", {kArea / kBytes}, Range::NonNegative, "of on-chip memory per byte"),
+           quantity("fixed", {kArea}, Range::NonNegative, "of everything that does not scale"),
+       }},
+      {"cluster", "", "servers and the networks between them", {}},
+      {"server",
+       "",
+       "equal servers",
+       {quantity("power", {kPower}, Range::NonNegative, "drawn besides host and devices")}},
+      {"device", "", "equal accelerators of a server", {}},
+      {"host",
+       "",
+       "the processor side of a server",
+       {
+           quantity("memory", {kBytes}, Range::Positive, "bytes of main memory"),
+           quantity("memory_bandwidth", {kBandwidth}, Range::Positive, "of main memory"),
+           quantity("storage", {kBandwidth}, Range::Positive, "bytes per second read from storage"),
+           integer("cpu_cores", Range::Positive, "processor cores"),
+           quantity("power", {kPower}, Range::NonNegative, "drawn by the host"),
+       }},
+      network("", "what every network has", {}),
+      network("switch", "every endpoint on one switch", {}),
+      network("fully_connected", "a link between every two endpoints", {}),
+      network("ring", "a link to the next and the previous endpoint", {}),
+      network("mesh", "a grid", {shape("shape", 1, 3, extents, kRequired)}),
+      network("torus", "a grid whose ends are joined", {shape("shape", 1, 3, extents, kRequired)}),
+      network("fat_tree", "switches in levels",
+              {quantity("oversubscription", {kNumber}, Range::AtLeastOne,
+                        "bandwidth into a level over bandwidth out of it, 1 unless given")}),
+      network("bus", "one link shared by all", {}),
+      {"price",
+       "",
+       "what use costs",
+       {
+           quantity("amount", {kMoney / kTime, kMoney}, Range::NonNegative,
+                    "rent per time, or the price to buy", kRequired),
+           plain("per", ValueKind::Reference,
+                 "of what this is the price, the enclosing block unless given"),
+       }},
+  };
+}
+} // namespace
+
+llvm::ArrayRef<BlockSchema> allSchemas() {
+  static const std::vector<BlockSchema> all = table();
+  return all;
+}
+
+const BlockSchema *findSchema(StringRef kind, StringRef subtype) {
+  for (const BlockSchema &block : allSchemas())
+    if (block.kind == kind && block.subtype == subtype)
+      return &block;
+  return nullptr;
+}
+
+const KeySchema *BlockSchema::findKey(StringRef name) const {
+  for (const KeySchema &key : keys)
+    if (key.name == name)
+      return &key;
+  return nullptr;
+}
+
+std::vector<StringRef> BlockSchema::keyNames() const {
+  std::vector<StringRef> names;
+  for (const KeySchema &key : keys)
+    names.push_back(key.name);
+  return names;
+}
+
+std::vector<StringRef> subtypesOf(StringRef kind) {
+  std::vector<StringRef> found;
+  for (const BlockSchema &block : allSchemas())
+    if (block.kind == kind && !block.subtype.empty())
+      found.push_back(block.subtype);
+  return found;
+}
+
+StringRef canonicalWord(StringRef word) {
+  return llvm::StringSwitch<StringRef>(word)
+      .Case("os", "output_stationary")
+      .Case("ws", "weight_stationary")
+      .Case("is", "input_stationary")
+      .Case("rs", "row_stationary")
+      .Default(word);
+}
+
+} // namespace accord::accel

@@ -1,0 +1,71 @@
+// Which keys each block of `.accel` has, of which type, dimension and range: one table for the
+// front end, the dialect's verifiers, the editor and the documentation.
+#pragma once
+#include "lib/support/Dimension.h"
+#include "mlir/IR/Attributes.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace accord::accel {
+
+/// What a key's value is, and the attribute that carries it.
+enum class ValueKind : uint8_t {
+  Quantity,    ///< QuantityAttr of one of `dimensions` (dimensionless: a plain number such as 0.85)
+  Integer,     ///< IntegerAttr i64
+  Boolean,     ///< BoolAttr
+  Word,        ///< StringAttr, one of `words`
+  WordSet,     ///< ArrayAttr of StringAttr, each one of `words`
+  String,      ///< StringAttr
+  Shape,       ///< ArrayAttr of i64 or choices: [128, 128]
+  QuantityMap, ///< DictionaryAttr from one of `words` to QuantityAttr of one of `dimensions`
+  Reference,   ///< FlatSymbolRefAttr of something declared in the same or an enclosing block
+  References,  ///< ArrayAttr of FlatSymbolRefAttr
+  Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
+};
+enum class Range : uint8_t { Any, Positive, NonNegative, Share /* 0 < x <= 1 */, AtLeastOne };
+
+struct KeySchema {
+  llvm::StringRef name;
+  ValueKind kind;
+  std::vector<Dimension> dimensions; ///< allowed ones, the usual first
+  std::vector<llvm::StringRef> words;
+  bool required = false;
+  Range range = Range::Any;
+  unsigned leastRank = 0, mostRank = 0; ///< of a Shape
+  llvm::StringRef documentation;        ///< one sentence
+};
+
+struct BlockSchema {
+  llvm::StringRef kind, subtype; ///< "memory", "dram"; subtype empty where the block has none
+  llvm::StringRef documentation;
+  std::vector<KeySchema> keys;
+  const KeySchema *findKey(llvm::StringRef name) const;
+  std::vector<llvm::StringRef> keyNames() const;
+};
+
+/// All blocks, in the order of the documentation.
+llvm::ArrayRef<BlockSchema> allSchemas();
+/// Null when there is no such block. ("network", "") has what all topologies share.
+const BlockSchema *findSchema(llvm::StringRef kind, llvm::StringRef subtype = "");
+/// "dram scratchpad cache register_file" for "memory"; empty for a block without subtypes or an
+/// unknown one.
+std::vector<llvm::StringRef> subtypesOf(llvm::StringRef kind);
+
+/// The full word for an alias (`os` -> `output_stationary`), else the word itself.
+llvm::StringRef canonicalWord(llvm::StringRef word);
+/// The candidate with the fewest changed letters if that is close enough to be meant, else empty.
+llvm::StringRef nearestName(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates);
+/// "'capacity' is not a key of a dram memory, did you mean …": the one sentence for an unknown key.
+std::string unknownKey(const BlockSchema &, llvm::StringRef name);
+/// "a dram memory", "an accelerator".
+std::string describe(const BlockSchema &);
+/// "time", "memory or bandwidth": for messages and documentation.
+std::string expected(const KeySchema &);
+
+/// Why `value` is no value of this key, in words after "'key' "; empty when it is one. Choices,
+/// references and expressions over other values are accepted for every key and looked into.
+std::string whyNot(const KeySchema &, mlir::Attribute value);
+
+} // namespace accord::accel

@@ -1,0 +1,208 @@
+// Values against the table, and the sentences that say what is wrong.
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/accel/Schema.h"
+#include "lib/support/Diagnostics.h"
+#include "lib/support/Quantity.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace accord::accel {
+
+StringRef nearestName(StringRef word, ArrayRef<StringRef> candidates) {
+  std::vector<std::string> names(candidates.begin(), candidates.end());
+  std::string near = nearest(word, names);
+  auto found = llvm::find(candidates, near);
+  return found == candidates.end() ? StringRef() : *found;
+}
+
+static std::string list(ArrayRef<StringRef> names) {
+  std::string out;
+  for (StringRef name : names)
+    out += (out.empty() ? "'" : ", '") + name.str() + "'";
+  return out;
+}
+
+std::string describe(const BlockSchema &block) {
+  std::string name =
+      block.subtype.empty() ? block.kind.str() : block.subtype.str() + " " + block.kind.str();
+  return (StringRef("aeiou").contains(name[0]) ? "an " : "a ") + name;
+}
+
+std::string unknownKey(const BlockSchema &block, StringRef name) {
+  std::string out = "'" + name.str() + "' is not a key of " + describe(block);
+  std::vector<StringRef> keys = block.keyNames();
+  if (StringRef near = nearestName(name, keys); !near.empty())
+    return out + ", did you mean '" + near.str() + "'?";
+  return keys.empty() ? out + ", which has none" : out + ", which has " + list(keys);
+}
+
+static std::string dimensions(const KeySchema &key) {
+  std::string out;
+  for (const Dimension &dimension : key.dimensions)
+    out += (out.empty() ? "" : " or ") + describe(dimension);
+  return out;
+}
+
+std::string expected(const KeySchema &key) {
+  switch (key.kind) {
+  case ValueKind::Quantity:
+    return dimensions(key);
+  case ValueKind::Integer:
+    return "an integer";
+  case ValueKind::Boolean:
+    return "true or false";
+  case ValueKind::Word:
+    return "one of " + list(key.words);
+  case ValueKind::WordSet:
+    return "a set of " + list(key.words);
+  case ValueKind::String:
+    return "a string";
+  case ValueKind::Shape:
+    if (key.leastRank == key.mostRank)
+      return std::to_string(key.leastRank) + " extents";
+    return std::to_string(key.leastRank) + " to " + std::to_string(key.mostRank) + " extents";
+  case ValueKind::QuantityMap:
+    return dimensions(key) + " for each of " + list(key.words);
+  case ValueKind::Reference:
+    return "a name";
+  case ValueKind::References:
+    return "one or more names";
+  case ValueKind::Block:
+    return "a block";
+  }
+  return "";
+}
+
+static std::string checkRange(Range range, const Rational &value, const std::string &found) {
+  switch (range) {
+  case Range::Any:
+    return "";
+  case Range::Positive:
+    return value.sign() > 0 ? "" : "must be positive, found " + found;
+  case Range::NonNegative:
+    return value.sign() >= 0 ? "" : "must not be negative, found " + found;
+  case Range::AtLeastOne:
+    return value >= Rational(1) ? "" : "must be at least 1, found " + found;
+  case Range::Share:
+    return value.sign() > 0 && value <= Rational(1)
+               ? ""
+               : "must be above 0 and at most 1, found " + found;
+  }
+  return "";
+}
+
+static std::string checkQuantity(const KeySchema &key, QuantityAttr value) {
+  if (!llvm::is_contained(key.dimensions, value.getDimension()))
+    return "must be " + expected(key) + ", found " + value.spelled() + ", " +
+           describe(value.getDimension());
+  return checkRange(key.range, value.quantity().value, value.spelled());
+}
+
+static std::string checkInteger(const KeySchema &key, IntegerAttr value) {
+  return checkRange(key.range, Rational(value.getInt()), std::to_string(value.getInt()));
+}
+
+static std::string checkWord(const KeySchema &key, StringRef word) {
+  if (llvm::is_contained(key.words, word))
+    return "";
+  StringRef full = canonicalWord(word);
+  StringRef near = llvm::is_contained(key.words, full) ? full : nearestName(word, key.words);
+  return "must be one of " + list(key.words) + ", found '" + word.str() + "'" +
+         (near.empty() ? "" : ", did you mean '" + near.str() + "'?");
+}
+
+template <typename Range, typename Check>
+static std::string each(const Range &values, Check check) {
+  for (auto value : values)
+    if (std::string why = check(value); !why.empty())
+      return why;
+  return "";
+}
+
+static std::string checkBlock(const KeySchema &key, DictionaryAttr entries) {
+  auto pattern = entries.getAs<StringAttr>("pattern");
+  const BlockSchema *block = findSchema(key.name, pattern ? pattern.getValue() : "");
+  if (!block)
+    return "must have a 'pattern' of " + list(subtypesOf(key.name));
+  return each(entries, [&](NamedAttribute entry) -> std::string {
+    if (entry.getName() == "pattern")
+      return "";
+    const KeySchema *inner = block->findKey(entry.getName());
+    if (!inner)
+      return "has an unknown key: " + unknownKey(*block, entry.getName());
+    std::string why = whyNot(*inner, entry.getValue());
+    return why.empty() ? "" : "has a wrong value: '" + inner->name.str() + "' " + why;
+  });
+}
+
+std::string whyNot(const KeySchema &key, Attribute value) {
+  std::string wrong = "must be " + expected(key);
+  if (isa<ReferenceAttr, ApplyAttr>(value))
+    return "";
+  if (auto choice = dyn_cast<ChoiceAttr>(value)) {
+    ArrayAttr members = choice.getValues();
+    bool stepped =
+        choice.getKind() == "range" && members.size() == 3; // the step need not be in range
+    return each(members.getValue().drop_back(stepped ? 1 : 0),
+                [&](Attribute member) { return whyNot(key, member); });
+  }
+  switch (key.kind) {
+  case ValueKind::Quantity:
+    if (auto quantity = dyn_cast<QuantityAttr>(value))
+      return checkQuantity(key, quantity);
+    return wrong;
+  case ValueKind::Integer:
+    if (auto integer = dyn_cast<IntegerAttr>(value); integer && integer.getType().isInteger(64))
+      return checkInteger(key, integer);
+    return wrong;
+  case ValueKind::Boolean:
+    return isa<BoolAttr>(value) ? "" : wrong;
+  case ValueKind::String:
+    return isa<StringAttr>(value) ? "" : wrong;
+  case ValueKind::Reference:
+    return isa<FlatSymbolRefAttr>(value) ? "" : wrong;
+  case ValueKind::Word:
+    if (auto word = dyn_cast<StringAttr>(value))
+      return checkWord(key, word);
+    return wrong;
+  case ValueKind::Block:
+    if (auto entries = dyn_cast<DictionaryAttr>(value))
+      return checkBlock(key, entries);
+    return wrong;
+  case ValueKind::QuantityMap: {
+    auto map = dyn_cast<DictionaryAttr>(value);
+    if (!map || map.empty())
+      return wrong;
+    return each(map, [&](NamedAttribute entry) -> std::string {
+      if (std::string why = checkWord(key, entry.getName()); !why.empty())
+        return "has a wrong name: it " + why;
+      auto quantity = dyn_cast<QuantityAttr>(entry.getValue());
+      if (isa<ChoiceAttr, ReferenceAttr, ApplyAttr>(entry.getValue()))
+        return "";
+      std::string why = quantity ? checkQuantity(key, quantity) : wrong;
+      return why.empty() ? "" : "of '" + entry.getName().str() + "' " + why;
+    });
+  }
+  case ValueKind::WordSet:
+  case ValueKind::References:
+  case ValueKind::Shape: {
+    auto array = dyn_cast<ArrayAttr>(value);
+    if (!array || array.empty())
+      return wrong;
+    if (key.kind == ValueKind::Shape &&
+        (array.size() < key.leastRank || array.size() > key.mostRank))
+      return wrong + ", found " + std::to_string(array.size());
+    return each(array, [&](Attribute member) -> std::string {
+      if (key.kind == ValueKind::References)
+        return isa<FlatSymbolRefAttr>(member) ? "" : wrong;
+      KeySchema single = key;
+      single.kind = key.kind == ValueKind::Shape ? ValueKind::Integer : ValueKind::Word;
+      return whyNot(single, member);
+    });
+  }
+  }
+  return "";
+}
+
+} // namespace accord::accel

@@ -1,0 +1,66 @@
+// The dnn dialect: models, training graphs and their operations.
+#pragma once
+#include "dialects/interfaces/DifferentiableOpInterface.h"
+#include "dialects/interfaces/WorkOpInterface.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "dialects/dnn/WorkHelpers.h"
+#include <array>
+
+namespace accord::dnn {
+
+/// An attribute that is one integer for both spatial dimensions, or an array of two.
+bool isPair(mlir::Attribute attribute);
+std::array<int64_t, 2> asPair(mlir::Attribute attribute); ///< {height, width}
+
+} // namespace accord::dnn
+
+#include "dialects/dnn/DnnDialect.h.inc"
+#include "dialects/dnn/DnnEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dnn/DnnAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/dnn/DnnTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/dnn/DnnOps.h.inc"
+
+namespace accord::dnn {
+
+/// Creates an operation by its name ("dnn.linear") with result types inferred from operands and attributes. Errors
+/// (unknown name, wrong shapes) are emitted at `location`; attributes that only shape a parameter do not belong here.
+mlir::FailureOr<mlir::Operation *> createInferred(mlir::OpBuilder &builder, mlir::Location location,
+                                                  llvm::StringRef name, mlir::ValueRange operands,
+                                                  llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+
+/// Memory that a parameter (all copies) holds during the whole step, in bytes.
+struct ResidentBytes {
+  int64_t weights = 0, gradients = 0, optimizerStates = 0;
+  int64_t total() const { return weights + gradients + optimizerStates; }
+};
+
+/// Bytes per trained scalar. Mixed precision with Adam: 2 weight + 2 gradient + 12 (fp32 master, momentum, variance) = 16,
+/// 18 with fp32 gradients; fp32 with Adam: 4 + 4 + 8 = 16 (Rajbhandari et al., ZeRO, SC 2020, section 3.1).
+ResidentBytes residentBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision);
+/// Of one parameter, all copies; nullopt past 2^63.
+std::optional<ResidentBytes> residentBytes(ParameterOp parameter, OptimizerKind optimizer, PrecisionAttr precision);
+/// Floating-point operations of the optimizer per trained scalar (see `dnn.update`).
+int64_t updateFlops(OptimizerKind optimizer);
+
+/// Leading dimensions that are the batch: 1 when the first extent is dynamic, else 0.
+inline int64_t batchRank(mlir::RankedTensorType type) {
+  return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0;
+}
+/// The readable unique name (`dnn.name`), empty if none; and the phase, Forward if none.
+llvm::StringRef nameOf(mlir::Operation *op);
+Phase phaseOf(mlir::Operation *op);
+
+} // namespace accord::dnn

@@ -1,0 +1,90 @@
+// The dnn dialect, its attributes and types.
+#ifndef ACCORD_DNN_BASE
+#define ACCORD_DNN_BASE
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+
+def Dnn_Dialect : Dialect {
+  let name = "dnn";
+  let cppNamespace = "::accord::dnn";
+  let summary = "DNN training: models as written, and the training graphs built from them";
+  let description = [{
+    Operations work on builtin ranked tensors. A leading `?` is the batch, which stays symbolic until a
+    micro-batch is chosen; parameters have static shapes. Attributes that name a dimension (`axis`, `permutation`,
+    `dims`) count the dimensions after the batch, negative ones from the end.
+    Sums inside normalizations, softmax and losses are taken in fp32 whatever the element type.
+
+    In a training graph every operation carries `dnn.phase` (a `#dnn.phase`) and `dnn.name` (unique, readable).
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    static constexpr llvm::StringLiteral kPhaseAttr = "dnn.phase";
+    static constexpr llvm::StringLiteral kNameAttr = "dnn.name";
+    void registerAttributes();
+    void registerTypes();
+    void registerOperations();
+  }];
+}
+
+class Dnn_Attr<string name, string attrMnemonic> : AttrDef<Dnn_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+class Dnn_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::accord::dnn";
+  let genSpecializedAttr = 0;
+}
+
+def Dnn_Phase : Dnn_Enum<"Phase", "part of the training step an operation belongs to", [
+  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"DataGradient", 1, "data_gradient">,
+  I32EnumAttrCase<"WeightGradient", 2, "weight_gradient">, I32EnumAttrCase<"Update", 3, "update">,
+  I32EnumAttrCase<"Communication", 4, "communication">]>;
+def Dnn_PhaseAttr : EnumAttr<Dnn_Dialect, Dnn_Phase, "phase"> { let assemblyFormat = "`<` $value `>`"; }
+
+def Dnn_OptimizerKind : Dnn_Enum<"OptimizerKind", "optimizer of the training", [
+  I32EnumAttrCase<"Sgd", 0, "sgd">, I32EnumAttrCase<"Momentum", 1, "momentum">,
+  I32EnumAttrCase<"Adam", 2, "adam">, I32EnumAttrCase<"AdamW", 3, "adamw">]>;
+def Dnn_OptimizerAttr : EnumAttr<Dnn_Dialect, Dnn_OptimizerKind, "optimizer"> { let assemblyFormat = "`<` $value `>`"; }
+
+def Dnn_PrecisionAttr : Dnn_Attr<"Precision", "precision"> {
+  let summary = "number formats of the training";
+  let description = [{
+    `#dnn.precision<f32>`: everything in one format. `#dnn.precision<mixed, bf16>`: weights, activations and gradients in
+    bf16, the optimizer's master weights and states in fp32. `gradients` gives gradient buffers a format of their own:
+    `#dnn.precision<mixed, bf16, gradients = f32>`.
+  }];
+  let parameters = (ins "bool":$mixed, "::mlir::Type":$element, "::mlir::Type":$gradients);
+  let hasCustomAssemblyFormat = 1;
+  let builders = [AttrBuilder<(ins "bool":$mixed, "::mlir::Type":$element), [{
+    return $_get($_ctxt, mixed, element, element);
+  }]>];
+}
+
+def Dnn_StashType : TypeDef<Dnn_Dialect, "Stash"> {
+  let mnemonic = "stash";
+  let summary = "one value per iteration of a repeat, kept for its reverse";
+  let description = "`!dnn.stash<48 x tensor<?x1600xbf16>>`; the element may be a stash again (nested repeats).";
+  let parameters = (ins "int64_t":$count, "::mlir::Type":$element);
+  let assemblyFormat = "`<` $count `x` $element `>`";
+  let genVerifyDecl = 1;
+}
+
+// Attribute kinds: a signed count, and an integer that may be given per spatial dimension (`2` or `array<i64: 2, 1>`).
+def Dnn_Int : TypedSignlessIntegerAttrBase<I64, "int64_t", "integer"> {
+  let returnType = "int64_t";
+  let convertFromStorage = "$_self.getValue().getSExtValue()";
+}
+def Dnn_Pair : Attr<CPred<"::accord::dnn::isPair($_self)">, "integer, or an array of two for height and width"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute"; // read it with accord::dnn::asPair
+  let convertFromStorage = "$_self";
+  let constBuilderCall = "$_builder.getI64IntegerAttr($0)";
+}
+
+def Dnn_Tensor : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tensor", "::mlir::RankedTensorType">;
+def Dnn_Value : Type<CPred<"::llvm::isa<::mlir::RankedTensorType, ::accord::dnn::StashType>($_self)">, "tensor or stash">;
+
+class Dnn_Op<string mnemonic, list<Trait> traits = []> : Op<Dnn_Dialect, mnemonic, traits>;
+#endif

@@ -1,0 +1,84 @@
+// The dialect, its attributes and types.
+#include "dialects/dnn/Dnn.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace accord::dnn;
+
+#include "dialects/dnn/DnnDialect.cpp.inc"
+#include "dialects/dnn/DnnEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dnn/DnnAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/dnn/DnnTypes.cpp.inc"
+
+void DnnDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/dnn/DnnAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/dnn/DnnTypes.cpp.inc"
+      >();
+  registerOperations();
+}
+
+Attribute PrecisionAttr::parse(AsmParser &parser, Type) {
+  Type element, gradients;
+  if (parser.parseLess())
+    return {};
+  bool mixed = succeeded(parser.parseOptionalKeyword("mixed"));
+  if ((mixed && parser.parseComma()) || parser.parseType(element))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("gradients") || parser.parseEqual() || parser.parseType(gradients)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), mixed, element, gradients ? gradients : element);
+}
+
+void PrecisionAttr::print(AsmPrinter &printer) const {
+  printer << (getMixed() ? "<mixed, " : "<") << getElement();
+  if (getGradients() != getElement())
+    printer << ", gradients = " << getGradients();
+  printer << ">";
+}
+
+LogicalResult StashType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t count, Type element) {
+  if (count < 1)
+    return emitError() << "a stash holds at least 1 slice, found " << count;
+  if (!isa<RankedTensorType, StashType>(element))
+    return emitError() << "a stash holds tensors or stashes, found " << element;
+  return success();
+}
+
+namespace accord::dnn {
+
+bool isPair(Attribute attribute) {
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(attribute))
+    return integer.getType().isInteger(64) && integer.getInt() >= 0;
+  auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attribute);
+  return array && array.size() == 2 && array[0] >= 0 && array[1] >= 0;
+}
+
+std::array<int64_t, 2> asPair(Attribute attribute) {
+  if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))
+    return {array[0], array[1]};
+  int64_t value = cast<IntegerAttr>(attribute).getInt();
+  return {value, value};
+}
+
+llvm::StringRef nameOf(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(DnnDialect::kNameAttr);
+  return name ? name.getValue() : llvm::StringRef();
+}
+
+Phase phaseOf(Operation *op) {
+  auto phase = op->getAttrOfType<PhaseAttr>(DnnDialect::kPhaseAttr);
+  return phase ? phase.getValue() : Phase::Forward;
+}
+
+} // namespace accord::dnn

@@ -1,0 +1,85 @@
+// Element-wise operations and their gradient twins. exp, tanh, erf, sqrt and division count as 1 FLOP each.
+#ifndef ACCORD_DNN_ELEMENTWISE
+#define ACCORD_DNN_ELEMENTWISE
+include "dialects/dnn/DnnWork.td"
+
+class Dnn_UnaryBase<string mnemonic, int flops, string formula> : Dnn_WorkOp<mnemonic, flops,
+    [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "y = " # formula # ", element-wise";
+  let description = flops # " FLOP per element.\n`%y = dnn." # mnemonic #
+                    " %x : (tensor<?x1024xf32>) -> tensor<?x1024xf32>`";
+  let arguments = (ins Dnn_Tensor:$x);
+  let results = (outs Dnn_Tensor:$y);
+}
+class Dnn_UnaryGradBase<string mnemonic, int flops, string of, string formula, string kept>
+    : Dnn_WorkOp<mnemonic, flops, [SameOperandsAndResultType]> {
+  let summary = "gradient of `dnn." # of # "`: dx = " # formula;
+  let description = flops # " FLOP per element.\n`%dx = dnn." # mnemonic # " %dy, %" # kept #
+                    " : (tensor<?x1024xf32>, tensor<?x1024xf32>) -> tensor<?x1024xf32>`";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$kept);
+  let results = (outs Dnn_Tensor:$dx);
+}
+// The operation and its gradient; `kept` says whether the gradient reads the operand x or the result y.
+multiclass Dnn_Unary<string mnemonic, int flops, string formula, int gradFlops, string kept, string gradFormula> {
+  def Op : Dnn_UnaryBase<mnemonic, flops, formula>;
+  def GradOp : Dnn_UnaryGradBase<mnemonic # "_grad", gradFlops, mnemonic, gradFormula, kept>;
+}
+defm Dnn_Relu : Dnn_Unary<"relu", 1, "max(x, 0)", 1, "y", "dy where y > 0, else 0">;
+defm Dnn_Gelu : Dnn_Unary<"gelu", 5, "x * (1 + erf(x / sqrt 2)) / 2", 11, "x", "dy * (cdf(x) + x * pdf(x))">;
+defm Dnn_Silu : Dnn_Unary<"silu", 5, "x / (1 + exp(-x)) (swish)", 9, "x", "dy * s * (1 + x * (1 - s)), s = sigmoid(x)">;
+defm Dnn_Sigmoid : Dnn_Unary<"sigmoid", 4, "1 / (1 + exp(-x))", 3, "y", "dy * y * (1 - y)">;
+defm Dnn_Tanh : Dnn_Unary<"tanh", 1, "tanh(x)", 3, "y", "dy * (1 - y * y)">;
+defm Dnn_Sqrt : Dnn_Unary<"sqrt", 1, "sqrt(x)", 2, "y", "dy / (2 * y)">;
+def Dnn_ExpOp : Dnn_UnaryBase<"exp", 1, "exp(x)">;
+def Dnn_NegOp : Dnn_UnaryBase<"neg", 1, "-x">;
+
+class Dnn_Binary<string mnemonic, string sign> : Dnn_ForwardOp<mnemonic, 1> {
+  let summary = "y = a " # sign # " b, element-wise with numpy broadcasting (right-aligned)";
+  let description = "1 FLOP per element of the result.\n`%y = dnn." # mnemonic #
+                    " %a, %b : (tensor<?x16x8xf32>, tensor<16x8xf32>) -> tensor<?x16x8xf32>`";
+  let arguments = (ins Dnn_Tensor:$a, Dnn_Tensor:$b);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_AddOp : Dnn_Binary<"add", "+">;
+def Dnn_SubOp : Dnn_Binary<"sub", "-">;
+def Dnn_MulOp : Dnn_Binary<"mul", "*">;
+def Dnn_DivOp : Dnn_Binary<"div", "/">;
+
+def Dnn_ScaleOp : Dnn_WorkOp<"scale", 1, [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "y = factor * x";
+  let description = "1 FLOP per element.\n`%y = dnn.scale %x {factor = 0.125 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, F64Attr:$factor);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_DropoutOp : Dnn_ForwardOp<"dropout", 2> {
+  let summary = "y = x * mask / (1 - rate), mask random 0 or 1";
+  let description = [{
+    2 FLOP per element. The mask is a second result, one byte per element, kept for the gradient.
+    `%y, %mask = dnn.dropout %x {rate = 0.1 : f64} : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<F64Attr>:$rate);
+  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$mask);
+}
+def Dnn_DropoutGradOp : Dnn_WorkOp<"dropout_grad", 2> {
+  let summary = "gradient of `dnn.dropout`: dx = dy * mask / (1 - rate)";
+  let description = "2 FLOP per element.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$mask, F64Attr:$rate);
+  let results = (outs Dnn_Tensor:$dx);
+}
+def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
+  let summary = "rotary position embedding of x[.., seq, d]: pairs of the last dimension turn by seq / base^(2i/d)";
+  let description = [{
+    3 FLOP per element (two products, one sum; the angles are tables). `inverse` turns back: the gradient.
+    `%y = dnn.rotary %x {base = 10000.0 : f64} : (tensor<?x32x2048x128xbf16>) -> tensor<?x32x2048x128xbf16>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<F64Attr, "10000.0">:$base, UnitAttr:$inverse);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_ConstantOp : Dnn_WorkOp<"constant", 0> {
+  let summary = "a tensor filled with one value";
+  let description = "No FLOP; the result is written.\n`%one = dnn.constant 1.0 : tensor<f32>`";
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Dnn_Tensor:$y);
+  let assemblyFormat = "custom<Number>($value) attr-dict `:` type($y)";
+}
+#endif

@@ -1,0 +1,29 @@
+// Losses: a scalar in fp32, the mean over the batch and all positions.
+#ifndef ACCORD_DNN_LOSSES
+#define ACCORD_DNN_LOSSES
+include "dialects/dnn/DnnWork.td"
+
+class Dnn_Loss<string mnemonic, int flops, string formula, string terms, dag operands> : Dnn_ForwardOp<mnemonic, flops> {
+  let summary = formula;
+  let description = flops # " FLOP per element (" # terms # ").\n`%l = dnn." # mnemonic # " %a, %b : (tensor<?x10xf32>, ...) -> tensor<f32>`";
+  let arguments = operands;
+  let results = (outs Dnn_Tensor:$loss);
+  let work = "return ::accord::dnn::lossWork(getOperation());";
+}
+class Dnn_LossGrad<string mnemonic, int flops, string formula, dag operands> : Dnn_WorkOp<mnemonic, flops> {
+  let summary = formula;
+  let description = flops # " FLOP per element; dl is the gradient of the scalar.";
+  let arguments = operands;
+  let results = (outs Dnn_Tensor:$dx);
+}
+def Dnn_CrossEntropyOp : Dnn_Loss<"cross_entropy", 4, "mean of log(sum exp(logits)) - logits[label]",
+  "maximum, difference, exponential, sum", (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
+def Dnn_CrossEntropyGradOp : Dnn_LossGrad<"cross_entropy_grad", 7, "dl * (softmax(logits) - onehot(labels)) / count",
+  (ins Dnn_Tensor:$dl, Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
+def Dnn_MseOp : Dnn_Loss<"mse", 3, "mean of (a - b)^2", "difference, square, sum", (ins Dnn_Tensor:$a, Dnn_Tensor:$b)>;
+def Dnn_MseGradOp : Dnn_LossGrad<"mse_grad", 2, "dl * 2 * (a - b) / count", (ins Dnn_Tensor:$dl, Dnn_Tensor:$a, Dnn_Tensor:$b)>;
+def Dnn_BinaryCrossEntropyOp : Dnn_Loss<"binary_cross_entropy", 9, "mean of max(x, 0) - x * label + log(1 + exp(-|x|)), with logits x",
+  "maximum, product, difference, absolute value, negation, exponential, logarithm, sum, sum", (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
+def Dnn_BinaryCrossEntropyGradOp : Dnn_LossGrad<"binary_cross_entropy_grad", 6, "dl * (sigmoid(logits) - labels) / count",
+  (ins Dnn_Tensor:$dl, Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
+#endif

@@ -1,0 +1,116 @@
+// Operations whose access depends on data: lookups, scatters, segments, sparse matrices, selection. Indices are integers
+// per sample. Maps leave the position open; the bytes count what is touched.
+#ifndef ACCORD_DNN_SPARSE
+#define ACCORD_DNN_SPARSE
+include "dialects/dnn/DnnWork.td"
+
+def Dnn_EmbeddingOp : Dnn_ForwardOp<"embedding", 0> {
+  let summary = "y[.., :] = table[ids[..], :]";
+  let description = "No FLOP; reads the ids and the rows looked up, not the table.\n"
+    "`%y = dnn.embedding %ids, %t : (tensor<?x1024xi32>, tensor<50257x1600xbf16>) -> tensor<?x1024x1600xbf16>`";
+  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {1});";
+  let more = Dnn_ReadsTouched;
+}
+def Dnn_EmbeddingGradOp : Dnn_WorkOp<"embedding_grad", 1> {
+  let summary = "gradient of a lookup: dtable[ids[..], :] += dy[.., :]";
+  let description = "1 FLOP per element of dy. Reads dy, ids and the touched rows, writes the touched rows.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids);
+  let results = (outs Dnn_Tensor:$dtable);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
+  let more = Dnn_BothTouched;
+}
+def Dnn_EmbeddingBagOp : Dnn_ForwardOp<"embedding_bag", 1> {
+  let summary = "y[.., :] = sum (or mean) over n of table[ids[.., n], :]";
+  let description = "1 FLOP per point of (.., n, dim); reads the ids and the rows looked up.\n"
+    "`%y = dnn.embedding_bag %ids, %t {mode = \"sum\"} : (tensor<?x20xi32>, tensor<1000000x64xf32>) -> tensor<?x64xf32>`";
+  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getY().getType());";
+  let more = Dnn_ReadsTouched;
+}
+def Dnn_EmbeddingBagGradOp : Dnn_WorkOp<"embedding_bag_grad", 1> {
+  let summary = "gradient of `dnn.embedding_bag`: dtable[ids[.., n], :] += dy[.., :]";
+  let description = "1 FLOP per point of (.., n, dim). Reads dy, ids and the touched rows, writes the touched rows.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode);
+  let results = (outs Dnn_Tensor:$dtable);
+  let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getDy().getType());";
+  let more = Dnn_BothTouched;
+}
+def Dnn_GatherOp : Dnn_ForwardOp<"gather", 0> {
+  let summary = "y = x's entries `ids` along `axis`; ids' dimensions replace the axis";
+  let description = "No FLOP; reads the ids and the entries.\n"
+    "`%y = dnn.gather %x, %i {axis = 0 : i64} : (tensor<?x2708x16xf32>, tensor<?x10556xi32>) -> tensor<?x10556x16xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, DefaultValuedAttr<Dnn_Int, "0">:$axis);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {0});";
+  let more = Dnn_ReadsTouched;
+}
+def Dnn_GatherGradOp : Dnn_WorkOp<"gather_grad", 1> {
+  let summary = "gradient of `dnn.gather`: dx (zero) with dy added at `ids` along `axis`";
+  let description = "1 FLOP per element of dy. Writes dx, then reads and writes the touched entries.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids, Dnn_Int:$axis);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
+  let more = Dnn_BothTouched;
+}
+def Dnn_ScatterOp : Dnn_ForwardOp<"scatter", 1> {
+  let summary = "y = x with `updates` added at the entries `ids` along `axis`";
+  let description = "Duplicates accumulate. 1 FLOP per element of updates.\n"
+    "`%y = dnn.scatter %x, %i, %u {axis = 0 : i64} : (tensor<?x8x4xf32>, tensor<?x3xi32>, tensor<?x3x4xf32>) -> tensor<?x8x4xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, Dnn_Tensor:$updates, DefaultValuedAttr<Dnn_Int, "0">:$axis);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getUpdates().getType()), {0, 3});";
+}
+def Dnn_SegmentSumOp : Dnn_ForwardOp<"segment_sum", 1> {
+  let summary = "y[s, ..] = sum of x[i, ..] over the i with ids[i] = s";
+  let description = "1 FLOP per element of x.\n`%y = dnn.segment_sum %x, %i {segments = 2708 : i64} : "
+                    "(tensor<?x10556x16xf32>, tensor<?x10556xi32>) -> tensor<?x2708x16xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, OptionalAttr<Dnn_Int>:$segments);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getX().getType()), {2});";
+}
+def Dnn_SpmmOp : Dnn_ForwardOp<"spmm", 2> {
+  let summary = "y[r, :] = sum over the non-zeros e of row r of values[e] * dense[columns[e], :] (CSR)";
+  let description = [{
+    `row_offsets` has rows + 1 entries. 2 FLOP per point of (non-zero, column of dense).
+    `%y = dnn.spmm %r, %c, %v, %d : (tensor<?x2709xi32>, tensor<?x10556xi32>, tensor<?x10556xf32>, tensor<?x2708x16xf32>) -> tensor<?x2708x16xf32>`
+  }];
+  let arguments = (ins Dnn_Tensor:$row_offsets, Dnn_Tensor:$columns, Dnn_Tensor:$values, Dnn_Tensor:$dense);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::spmmWork(getOperation(), getColumns().getType(), getDense().getType());";
+  let more = Dnn_IsContraction;
+}
+def Dnn_SpmmValuesGradOp : Dnn_WorkOp<"spmm_values_grad", 2> {
+  let summary = "dvalues[e] = dy[row(e), :] . dense[columns[e], :]";
+  let description = "2 FLOP per point of (non-zero, column of dense).";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$row_offsets, Dnn_Tensor:$columns, Dnn_Tensor:$dense);
+  let results = (outs Dnn_Tensor:$dvalues);
+  let work = "return ::accord::dnn::spmmWork(getOperation(), getColumns().getType(), getDense().getType());";
+  let more = Dnn_IsContraction;
+}
+def Dnn_SpmmDenseGradOp : Dnn_WorkOp<"spmm_dense_grad", 2> {
+  let summary = "ddense[columns[e], :] += values[e] * dy[row(e), :]";
+  let description = "2 FLOP per point of (non-zero, column of dense).";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$row_offsets, Dnn_Tensor:$columns, Dnn_Tensor:$values);
+  let results = (outs Dnn_Tensor:$ddense);
+  let work = "return ::accord::dnn::spmmWork(getOperation(), getColumns().getType(), getDdense().getType());";
+  let more = Dnn_IsContraction;
+}
+def Dnn_TopkOp : Dnn_ForwardOp<"topk", 1> {
+  let summary = "the k largest entries along the last dimension, and their positions";
+  let description = "1 FLOP (a comparison) per element of x.\n"
+    "`%v, %i = dnn.topk %x {k = 2 : i64} : (tensor<?x1024x8xf32>) -> (tensor<?x1024x2xf32>, tensor<?x1024x2xi32>)`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$k);
+  let results = (outs Dnn_Tensor:$values, Dnn_Tensor:$ids);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::alongWork(getOperation(), getX().getType(), -1), {1, 2});";
+}
+def Dnn_TopkGradOp : Dnn_WorkOp<"topk_grad", 0> {
+  let summary = "gradient of `dnn.topk`: dvalues at their positions, zero elsewhere";
+  let description = "No FLOP; dx is written.";
+  let arguments = (ins Dnn_Tensor:$dvalues, Dnn_Tensor:$ids);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {0, 1});";
+}
+#endif

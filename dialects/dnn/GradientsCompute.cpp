@@ -1,0 +1,173 @@
+// Gradients of contractions, element-wise operations, normalizations and losses.
+#include "dialects/dnn/Gradients.h"
+
+using namespace mlir;
+using namespace accord;
+using namespace accord::dnn;
+
+Value dnn::reduceTo(GradientContext &context, Value gradient, RankedTensorType type) {
+  auto from = cast<RankedTensorType>(gradient.getType());
+  if (from.getShape() == type.getShape())
+    return gradient;
+  int64_t extra = from.getRank() - type.getRank();
+  SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, extra)), kept;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.getDimSize(d) == 1 && from.getDimSize(d + extra) != 1) {
+      dimensions.push_back(d + extra);
+      kept.push_back(d + extra);
+    }
+  return make<ReduceDimensionsOp>(context, type, gradient, dimensions, kept);
+}
+
+// ---- contractions
+
+LogicalResult dnn::contractionGradient(Operation *op, GradientContext &context) {
+  Work work = cast<WorkOpInterface>(op).getWork();
+  Value dy = context.resultGradients[0];
+  AffineMap result = work.maps.back();
+  for (unsigned i = 0; i < 2; ++i)
+    if (context.needed[i])
+      context.operandGradients[i] = make<ContractOp>(
+          context, op->getOperand(i).getType(), dy, context.forward(op->getOperand(1 - i)), work.domain,
+          context.builder.getAffineMapArrayAttr({result, work.maps[1 - i], work.maps[i]}));
+  if (op->getNumOperands() > 2 && context.needed[2]) {
+    SmallVector<int64_t> dimensions;
+    for (auto [d, expr] : llvm::enumerate(result.getResults()))
+      if (!llvm::is_contained(work.maps[2].getResults(), expr))
+        dimensions.push_back(d);
+    context.operandGradients[2] = make<ReduceDimensionsOp>(context, op->getOperand(2).getType(), dy, dimensions);
+  }
+  return success();
+}
+ACCORD_GRADIENT(LinearOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(MatmulOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(Conv2dOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(DepthwiseConv2dOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(ConvTranspose2dOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(InteractionOp) {
+  context.operandGradients[0] =
+      make<InteractionGradOp>(context, getX().getType(), context.resultGradients[0], context.forward(getX()));
+  return success();
+}
+
+// ---- element-wise
+
+/// A unary operation whose gradient operation reads `kept`.
+template <typename GradOp> static LogicalResult unary(GradientContext &context, Value kept) {
+  Value dy = context.resultGradients[0];
+  context.operandGradients[0] = make<GradOp>(context, dy.getType(), dy, context.forward(kept));
+  return success();
+}
+ACCORD_GRADIENT(ReluOp) { return unary<ReluGradOp>(context, getY()); }
+ACCORD_GRADIENT(GeluOp) { return unary<GeluGradOp>(context, getX()); }
+ACCORD_GRADIENT(SiluOp) { return unary<SiluGradOp>(context, getX()); }
+ACCORD_GRADIENT(SigmoidOp) { return unary<SigmoidGradOp>(context, getY()); }
+ACCORD_GRADIENT(TanhOp) { return unary<TanhGradOp>(context, getY()); }
+ACCORD_GRADIENT(SqrtOp) { return unary<SqrtGradOp>(context, getY()); }
+ACCORD_GRADIENT(ExpOp) { return unary<MulOp>(context, getY()); }
+ACCORD_GRADIENT(NegOp) {
+  context.operandGradients[0] = make<NegOp>(context, getX().getType(), context.resultGradients[0]);
+  return success();
+}
+ACCORD_GRADIENT(ScaleOp) {
+  context.operandGradients[0] = make<ScaleOp>(context, getX().getType(), context.resultGradients[0], getFactorAttr());
+  return success();
+}
+ACCORD_GRADIENT(AddOp) {
+  for (unsigned i = 0; i < 2; ++i)
+    if (context.needed[i])
+      context.operandGradients[i] =
+          reduceTo(context, context.resultGradients[0], cast<RankedTensorType>(getOperand(i).getType()));
+  return success();
+}
+ACCORD_GRADIENT(SubOp) {
+  Value dy = context.resultGradients[0];
+  if (context.needed[0])
+    context.operandGradients[0] = reduceTo(context, dy, getA().getType());
+  if (context.needed[1]) { // negate after the sum: fewer elements
+    Value reduced = reduceTo(context, dy, getB().getType());
+    context.operandGradients[1] = make<NegOp>(context, reduced.getType(), reduced);
+  }
+  return success();
+}
+ACCORD_GRADIENT(MulOp) {
+  Value dy = context.resultGradients[0];
+  for (unsigned i = 0; i < 2; ++i)
+    if (context.needed[i])
+      context.operandGradients[i] =
+          reduceTo(context, make<MulOp>(context, dy.getType(), dy, context.forward(getOperand(1 - i))),
+                   cast<RankedTensorType>(getOperand(i).getType()));
+  return success();
+}
+ACCORD_GRADIENT(DivOp) { // da = dy / b, db = -(dy / b) * y
+  Value dy = context.resultGradients[0];
+  Value quotient = make<DivOp>(context, dy.getType(), dy, context.forward(getB()));
+  if (context.needed[0])
+    context.operandGradients[0] = reduceTo(context, quotient, getA().getType());
+  if (context.needed[1]) {
+    Value product = make<MulOp>(context, dy.getType(), quotient, context.forward(getY()));
+    Value reduced = reduceTo(context, product, getB().getType());
+    context.operandGradients[1] = make<NegOp>(context, reduced.getType(), reduced);
+  }
+  return success();
+}
+ACCORD_GRADIENT(DropoutOp) {
+  if (Value dy = context.resultGradients[0])
+    context.operandGradients[0] =
+        make<DropoutGradOp>(context, dy.getType(), dy, context.forward(getMask()), getRateAttr());
+  return success();
+}
+ACCORD_GRADIENT(RotaryOp) {
+  Value dy = context.resultGradients[0];
+  context.operandGradients[0] = make<RotaryOp>(context, dy.getType(), dy, getBaseAttr(),
+                                               getInverse() ? UnitAttr() : context.builder.getUnitAttr());
+  return success();
+}
+
+// ---- normalizations
+
+template <typename GradOp, typename OpTy>
+static LogicalResult norm(OpTy op, GradientContext &context, bool offset, int64_t groups = 1) {
+  Type affine = op.getScale().getType();
+  auto gradient = make<GradOp>(context, op.getX().getType(), affine, offset ? affine : Type(),
+                               context.resultGradients[0], context.forward(op.getX()), context.forward(op.getScale()),
+                               context.builder.getI64IntegerAttr(groups));
+  context.operandGradients[0] = gradient.getDx();
+  context.operandGradients[1] = gradient.getDscale();
+  if (offset)
+    context.operandGradients[2] = gradient.getDoffset();
+  return success();
+}
+ACCORD_GRADIENT(LayerNormOp) { return norm<LayerNormGradOp>(*this, context, getOffset() != nullptr); }
+ACCORD_GRADIENT(BatchNormOp) { return norm<BatchNormGradOp>(*this, context, getOffset() != nullptr); }
+ACCORD_GRADIENT(GroupNormOp) { return norm<GroupNormGradOp>(*this, context, getOffset() != nullptr, *getGroups()); }
+ACCORD_GRADIENT(RmsNormOp) { return norm<RmsNormGradOp>(*this, context, false); }
+ACCORD_GRADIENT(SoftmaxOp) {
+  Value dy = context.resultGradients[0];
+  context.operandGradients[0] =
+      make<SoftmaxGradOp>(context, dy.getType(), dy, context.forward(getY()), getAxisAttr());
+  return success();
+}
+
+// ---- losses
+
+template <typename GradOp> static Value lossGradient(GradientContext &context, Value a, Value b) {
+  return make<GradOp>(context, a.getType(), context.resultGradients[0], context.forward(a), context.forward(b));
+}
+ACCORD_GRADIENT(CrossEntropyOp) {
+  context.operandGradients[0] = lossGradient<CrossEntropyGradOp>(context, getLogits(), getLabels());
+  return success();
+}
+ACCORD_GRADIENT(MseOp) {
+  Value da = lossGradient<MseGradOp>(context, getA(), getB());
+  context.operandGradients[0] = da;
+  if (context.needed[1])
+    context.operandGradients[1] = make<NegOp>(context, da.getType(), da);
+  return success();
+}
+ACCORD_GRADIENT(BinaryCrossEntropyOp) {
+  if (context.needed[1])
+    return emitError() << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";
+  context.operandGradients[0] = lossGradient<BinaryCrossEntropyGradOp>(context, getLogits(), getLabels());
+  return success();
+}

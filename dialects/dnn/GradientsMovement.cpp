@@ -1,0 +1,171 @@
+// Gradients of movement, pooling, lookups, recurrent networks and experts.
+#include "dialects/dnn/Gradients.h"
+
+using namespace mlir;
+using namespace accord;
+using namespace accord::dnn;
+
+static int64_t tensorDimension(int64_t axis, RankedTensorType type) {
+  return axis < 0 ? axis + type.getRank() : axis + batchRank(type);
+}
+/// A gradient of zeros where nothing depends on a result.
+static Value orZero(GradientContext &context, Value gradient, Type type) {
+  return gradient ? gradient : make<ConstantOp>(context, type, context.builder.getF64FloatAttr(0));
+}
+
+ACCORD_GRADIENT(ReshapeOp) {
+  RankedTensorType x = getX().getType();
+  context.operandGradients[0] = make<ReshapeOp>(
+      context, x, context.resultGradients[0],
+      context.builder.getDenseI64ArrayAttr(x.getShape().drop_front(batchRank(getY().getType()))));
+  return success();
+}
+ACCORD_GRADIENT(TransposeOp) {
+  ArrayRef<int64_t> permutation = *getPermutation();
+  SmallVector<int64_t> inverse(permutation.size());
+  for (auto [i, p] : llvm::enumerate(permutation))
+    inverse[p] = i;
+  context.operandGradients[0] = make<TransposeOp>(context, getX().getType(), context.resultGradients[0],
+                                                  context.builder.getDenseI64ArrayAttr(inverse));
+  return success();
+}
+ACCORD_GRADIENT(ConcatOp) {
+  int64_t axis = *getAxis(), start = 0;
+  for (auto [i, x] : llvm::enumerate(getXs())) {
+    auto type = cast<RankedTensorType>(x.getType());
+    int64_t size = type.getDimSize(tensorDimension(axis, type));
+    if (context.needed[i])
+      context.operandGradients[i] = make<SliceOp>(
+          context, type, context.resultGradients[0], context.builder.getI64IntegerAttr(axis),
+          context.builder.getI64IntegerAttr(start), context.builder.getI64IntegerAttr(size));
+    start += size;
+  }
+  return success();
+}
+ACCORD_GRADIENT(SplitOp) {
+  SmallVector<Value> pieces;
+  for (auto [y, dy] : llvm::zip(getYs(), context.resultGradients))
+    pieces.push_back(orZero(context, dy, y.getType()));
+  context.operandGradients[0] = make<ConcatOp>(context, getX().getType(), pieces, getAxisAttr());
+  return success();
+}
+ACCORD_GRADIENT(SliceOp) {
+  context.operandGradients[0] =
+      make<PadSliceOp>(context, getX().getType(), context.resultGradients[0], getAxisAttr(), getStartAttr());
+  return success();
+}
+ACCORD_GRADIENT(ReduceSumOp) {
+  context.operandGradients[0] = make<BroadcastOp>(context, getX().getType(), context.resultGradients[0],
+                                                  ArrayRef{tensorDimension(*getAxis(), getX().getType())});
+  return success();
+}
+ACCORD_GRADIENT(ReduceMeanOp) { // scale before the broadcast: fewer elements
+  RankedTensorType x = getX().getType();
+  int64_t axis = tensorDimension(*getAxis(), x);
+  Value dy = make<ScaleOp>(context, getY().getType(), context.resultGradients[0],
+                           context.builder.getF64FloatAttr(1.0 / static_cast<double>(x.getDimSize(axis))));
+  context.operandGradients[0] = make<BroadcastOp>(context, x, dy, ArrayRef{axis});
+  return success();
+}
+ACCORD_GRADIENT(GlobalAvgPoolOp) {
+  RankedTensorType x = getX().getType();
+  double count = static_cast<double>(x.getDimSize(2)) * static_cast<double>(x.getDimSize(3));
+  Value dy = make<ScaleOp>(context, getY().getType(), context.resultGradients[0],
+                           context.builder.getF64FloatAttr(1.0 / count));
+  context.operandGradients[0] = make<BroadcastOp>(context, x, dy, ArrayRef<int64_t>{2, 3});
+  return success();
+}
+ACCORD_GRADIENT(MaxPoolOp) {
+  context.operandGradients[0] =
+      make<MaxPoolGradOp>(context, getX().getType(), context.resultGradients[0], context.forward(getX()),
+                          context.forward(getY()), *getKernel(), getStride().value_or(*getKernel()), getPadding());
+  return success();
+}
+ACCORD_GRADIENT(AvgPoolOp) {
+  context.operandGradients[0] = make<AvgPoolGradOp>(context, getX().getType(), context.resultGradients[0], *getKernel(),
+                                                    getStride().value_or(*getKernel()), getPadding());
+  return success();
+}
+ACCORD_GRADIENT(UpsampleOp) {
+  context.operandGradients[0] =
+      make<UpsampleGradOp>(context, getX().getType(), context.resultGradients[0], *getScale());
+  return success();
+}
+
+// ---- lookups: ids have no gradient
+
+ACCORD_GRADIENT(EmbeddingOp) {
+  context.operandGradients[1] =
+      make<EmbeddingGradOp>(context, getTable().getType(), context.resultGradients[0], context.forward(getIds()));
+  return success();
+}
+ACCORD_GRADIENT(EmbeddingBagOp) {
+  context.operandGradients[1] = make<EmbeddingBagGradOp>(context, getTable().getType(), context.resultGradients[0],
+                                                         context.forward(getIds()), getModeAttr());
+  return success();
+}
+ACCORD_GRADIENT(GatherOp) {
+  context.operandGradients[0] = make<GatherGradOp>(context, getX().getType(), context.resultGradients[0],
+                                                   context.forward(getIds()), getAxisAttr());
+  return success();
+}
+ACCORD_GRADIENT(ScatterOp) { // updates are added: x's gradient is dy itself
+  Value dy = context.resultGradients[0];
+  if (context.needed[0])
+    context.operandGradients[0] = dy;
+  if (context.needed[2])
+    context.operandGradients[2] =
+        make<GatherOp>(context, getUpdates().getType(), dy, context.forward(getIds()), getAxisAttr());
+  return success();
+}
+ACCORD_GRADIENT(SegmentSumOp) {
+  context.operandGradients[0] = make<GatherOp>(context, getX().getType(), context.resultGradients[0],
+                                               context.forward(getIds()), context.builder.getI64IntegerAttr(0));
+  return success();
+}
+ACCORD_GRADIENT(SpmmOp) {
+  Value dy = context.resultGradients[0];
+  if (context.needed[2])
+    context.operandGradients[2] =
+        make<SpmmValuesGradOp>(context, getValues().getType(), dy, context.forward(getRowOffsets()),
+                               context.forward(getColumns()), context.forward(getDense()));
+  if (context.needed[3])
+    context.operandGradients[3] =
+        make<SpmmDenseGradOp>(context, getDense().getType(), dy, context.forward(getRowOffsets()),
+                              context.forward(getColumns()), context.forward(getValues()));
+  return success();
+}
+ACCORD_GRADIENT(TopkOp) {
+  if (Value dy = context.resultGradients[0])
+    context.operandGradients[0] = make<TopkGradOp>(context, getX().getType(), dy, context.forward(getIds()));
+  return success();
+}
+
+// ---- recurrent, experts
+
+template <typename GradOp, typename OpTy> static LogicalResult recurrent(OpTy op, GradientContext &context) {
+  Value dy = context.resultGradients[0];
+  if (!dy)
+    return success();
+  Value bias = op.getBias();
+  auto gradient = make<GradOp>(context, op.getX().getType(), op.getWIh().getType(), op.getWHh().getType(),
+                               bias ? bias.getType() : Type(), dy, context.forward(op.getX()),
+                               context.forward(op.getWIh()), context.forward(op.getWHh()), context.forward(op.getY()),
+                               context.forward(op.getKept()), op.getBidirectionalAttr());
+  for (auto [i, result] : llvm::enumerate(gradient->getResults()))
+    context.operandGradients[i] = result;
+  return success();
+}
+ACCORD_GRADIENT(LstmOp) { return recurrent<LstmGradOp>(*this, context); }
+ACCORD_GRADIENT(GruOp) { return recurrent<GruGradOp>(*this, context); }
+ACCORD_GRADIENT(MoeOp) {
+  Value dy = context.resultGradients[0];
+  if (!dy)
+    return success();
+  auto gradient = make<MoeGradOp>(context, getX().getType(), getGate().getType(), getW1().getType(), getW2().getType(),
+                                  dy, context.forward(getX()), context.forward(getGate()), context.forward(getW1()),
+                                  context.forward(getW2()), context.forward(getKept()));
+  for (auto [i, result] : llvm::enumerate(gradient->getResults()))
+    context.operandGradients[i] = result;
+  return success();
+}

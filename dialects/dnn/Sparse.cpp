@@ -1,0 +1,233 @@
+// Shapes and touched bytes of operations whose access depends on data, and of the composite ones.
+#include "dialects/dnn/Infer.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace accord;
+using namespace accord::dnn;
+
+static LogicalResult requireIds(RankedTensorType ids, std::optional<Location> location, StringRef op) {
+  if (isa<IntegerType>(ids.getElementType()))
+    return success();
+  return emitOptionalError(location, "'", op, "' ids must be integers, found ", ids.getElementType());
+}
+/// The batch of the result: that of the first operand that has one.
+static SmallVector<int64_t> batchOf(std::initializer_list<RankedTensorType> types) {
+  for (RankedTensorType type : types)
+    if (batchRank(type))
+      return {ShapedType::kDynamic};
+  return {};
+}
+static ArrayRef<int64_t> sampleShape(RankedTensorType type) { return type.getShape().drop_front(batchRank(type)); }
+
+static LogicalResult inferLookup(ValueRange operands, bool bag, std::optional<Location> location,
+                                 SmallVectorImpl<Type> &types, StringRef op) {
+  if (failed(requireTensors(operands, {0, 2}, location, op)))
+    return failure();
+  RankedTensorType ids = tensor(operands[0]), table = tensor(operands[1]);
+  if (failed(requireIds(ids, location, op)))
+    return failure();
+  if (table.getRank() != 2)
+    return emitOptionalError(location, "'", op, "' table must be [rows, dim], found ", shapeText(table.getShape()));
+  if (bag && ids.getRank() - batchRank(ids) < 1)
+    return emitOptionalError(location, "'", op, "' sums over the last dimension of the ids, found ", shapeText(ids.getShape()));
+  SmallVector<int64_t> shape(bag ? ids.getShape().drop_back() : ids.getShape());
+  shape.push_back(table.getDimSize(1));
+  types.push_back(RankedTensorType::get(shape, table.getElementType()));
+  return success();
+}
+ACCORD_INFER(EmbeddingOp) { return inferLookup(adaptor.getOperands(), false, location, types, "embedding"); }
+ACCORD_INFER(EmbeddingBagOp) {
+  if (adaptor.getMode() != "sum" && adaptor.getMode() != "mean")
+    return emitOptionalError(location, "'embedding_bag' mode must be 'sum' or 'mean', found '", adaptor.getMode(), "'");
+  return inferLookup(adaptor.getOperands(), true, location, types, "embedding_bag");
+}
+
+ACCORD_INFER(GatherOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1, 0}, location, "gather")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX()), ids = tensor(adaptor.getIds());
+  FailureOr<int64_t> axis = dimensionOf(adaptor.getAxis(), x, location, "gather");
+  if (failed(axis) || failed(requireIds(ids, location, "gather")))
+    return failure();
+  SmallVector<int64_t> shape = batchOf({x, ids});
+  llvm::append_range(shape, x.getShape().slice(batchRank(x), *axis - batchRank(x)));
+  llvm::append_range(shape, sampleShape(ids));
+  llvm::append_range(shape, x.getShape().drop_front(*axis + 1));
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+ACCORD_INFER(ScatterOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1, 1, 1}, location, "scatter")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX()), ids = tensor(adaptor.getIds()), updates = tensor(adaptor.getUpdates());
+  FailureOr<int64_t> axis = dimensionOf(adaptor.getAxis(), x, location, "scatter");
+  if (failed(axis) || failed(requireIds(ids, location, "scatter")) || failed(sameElement(x, updates, location, "scatter")))
+    return failure();
+  int64_t sampleAxis = *axis - batchRank(x);
+  SmallVector<int64_t> expected(sampleShape(x).take_front(sampleAxis));
+  llvm::append_range(expected, sampleShape(ids));
+  llvm::append_range(expected, sampleShape(x).drop_front(sampleAxis + 1));
+  if (sampleShape(updates) != ArrayRef(expected))
+    return emitOptionalError(location, "'scatter' updates must be ", shapeText(expected), " per sample, found ",
+                             shapeText(sampleShape(updates)));
+  types.push_back(x);
+  return success();
+}
+
+ACCORD_INFER(SegmentSumOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1, 1}, location, "segment_sum")) ||
+      failed(require(adaptor.getSegments(), location, "segment_sum", "segments")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX()), ids = tensor(adaptor.getIds());
+  if (failed(requireIds(ids, location, "segment_sum")))
+    return failure();
+  if (*adaptor.getSegments() < 1 || sampleShape(x).empty() || sampleShape(ids) != sampleShape(x).take_front(1))
+    return emitOptionalError(location, "'segment_sum' needs one id per row and at least one segment, found ",
+                             shapeText(ids.getShape()), " ids for ", shapeText(x.getShape()));
+  SmallVector<int64_t> shape(x.getShape());
+  shape[batchRank(x)] = *adaptor.getSegments();
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+ACCORD_INFER(SpmmOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1, 1, 1, 2}, location, "spmm")))
+    return failure();
+  RankedTensorType rows = tensor(adaptor.getRowOffsets()), columns = tensor(adaptor.getColumns());
+  RankedTensorType values = tensor(adaptor.getValues()), dense = tensor(adaptor.getDense());
+  if (failed(requireIds(rows, location, "spmm")) || failed(requireIds(columns, location, "spmm")) ||
+      failed(sameElement(values, dense, location, "spmm")))
+    return failure();
+  if (sampleShape(rows).size() != 1 || sampleShape(rows)[0] < 2 || columns.getShape() != values.getShape() ||
+      sampleShape(values).size() != 1 || sampleShape(dense).size() != 2)
+    return emitOptionalError(location, "'spmm' takes row offsets [rows+1], columns and values [non-zeros], dense [k, d]; found ",
+                             shapeText(rows.getShape()), ", ", shapeText(columns.getShape()), ", ",
+                             shapeText(values.getShape()), ", ", shapeText(dense.getShape()));
+  SmallVector<int64_t> shape = batchOf({rows, values, dense});
+  shape.append({sampleShape(rows)[0] - 1, sampleShape(dense)[1]});
+  types.push_back(RankedTensorType::get(shape, dense.getElementType()));
+  return success();
+}
+
+ACCORD_INFER(TopkOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "topk")) ||
+      failed(require(adaptor.getK(), location, "topk", "k")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX());
+  SmallVector<int64_t> shape(x.getShape());
+  if (sampleShape(x).empty() || *adaptor.getK() < 1 || *adaptor.getK() > shape.back())
+    return emitOptionalError(location, "'topk' k = ", *adaptor.getK(), " must be 1 to the last extent of ",
+                             shapeText(x.getShape()));
+  shape.back() = *adaptor.getK();
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  types.push_back(RankedTensorType::get(shape, IntegerType::get(x.getContext(), 32)));
+  return success();
+}
+
+// ---- bytes touched
+
+static std::optional<int64_t> sum(std::initializer_list<std::optional<int64_t>> terms) {
+  std::optional<int64_t> total = 0;
+  for (std::optional<int64_t> term : terms)
+    total = checkedAdd(total, term);
+  return total;
+}
+std::optional<int64_t> EmbeddingOp::getBytesRead(int64_t batch) {
+  return sum({bytesOf(getIds().getType(), batch), touchedBytes(getIds().getType(), getTable().getType(), batch)});
+}
+std::optional<int64_t> EmbeddingBagOp::getBytesRead(int64_t batch) {
+  return sum({bytesOf(getIds().getType(), batch), touchedBytes(getIds().getType(), getTable().getType(), batch)});
+}
+template <typename OpTy> static std::optional<int64_t> touched(OpTy op, int64_t batch) {
+  return touchedBytes(op.getIds().getType(), op.getDtable().getType(), batch);
+}
+std::optional<int64_t> EmbeddingGradOp::getBytesRead(int64_t batch) {
+  return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch)});
+}
+std::optional<int64_t> EmbeddingGradOp::getBytesWritten(int64_t batch) { return touched(*this, batch); }
+std::optional<int64_t> EmbeddingBagGradOp::getBytesRead(int64_t batch) {
+  return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch)});
+}
+std::optional<int64_t> EmbeddingBagGradOp::getBytesWritten(int64_t batch) { return touched(*this, batch); }
+std::optional<int64_t> GatherOp::getBytesRead(int64_t batch) {
+  return sum({bytesOf(getIds().getType(), batch), bytesOf(getY().getType(), batch)});
+}
+std::optional<int64_t> GatherGradOp::getBytesRead(int64_t batch) {
+  std::optional<int64_t> dy = bytesOf(getDy().getType(), batch);
+  return sum({dy, dy, bytesOf(getIds().getType(), batch)});
+}
+std::optional<int64_t> GatherGradOp::getBytesWritten(int64_t batch) {
+  return sum({bytesOf(getDx().getType(), batch), bytesOf(getDy().getType(), batch)});
+}
+
+// ---- recurrent, experts
+
+template <typename Adaptor>
+static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t keptPerHidden,
+                                    std::optional<Location> location, SmallVectorImpl<Type> &types, StringRef op) {
+  if (failed(requireTensors(adaptor.getOperands(), {2, 2, 2}, location, op)))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX()), wIh = tensor(adaptor.getWIh()), wHh = tensor(adaptor.getWHh());
+  int64_t directions = adaptor.getBidirectional() ? 2 : 1;
+  if (sampleShape(x).size() != 2 || wIh.getRank() != 2 || wHh.getRank() != 2)
+    return emitOptionalError(location, "'", op, "' takes x[seq, in] per sample and weights of 2 dimensions, found ",
+                             shapeText(x.getShape()), ", ", shapeText(wIh.getShape()), ", ", shapeText(wHh.getShape()));
+  int64_t hidden = wHh.getDimSize(1), rows = directions * gates * hidden;
+  if (wIh.getDimSize(1) != x.getShape().back())
+    return emitOptionalError(location, "'", op, "' weight takes ", wIh.getDimSize(1), " inputs but the operand has ",
+                             x.getShape().back());
+  if (wIh.getDimSize(0) != rows || wHh.getDimSize(0) != rows)
+    return emitOptionalError(location, "'", op, "' with ", hidden, " hidden units needs weights of ", rows, " rows, found ",
+                             wIh.getDimSize(0), " and ", wHh.getDimSize(0));
+  if (RankedTensorType bias = tensor(adaptor.getBias()))
+    if (bias.getShape() != ArrayRef(rows))
+      return emitOptionalError(location, "'", op, "' bias must have ", rows, " elements, found ", shapeText(bias.getShape()));
+  if (failed(sameElement(x, wIh, location, op)) || failed(sameElement(x, wHh, location, op)))
+    return failure();
+  SmallVector<int64_t> shape(x.getShape());
+  for (int64_t width : {int64_t(1), keptPerHidden}) {
+    shape.back() = directions * hidden * width;
+    types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  }
+  return success();
+}
+ACCORD_INFER(LstmOp) { return inferRecurrent(adaptor, 4, 5, location, types, "lstm"); }
+ACCORD_INFER(GruOp) { return inferRecurrent(adaptor, 3, 4, location, types, "gru"); }
+
+ACCORD_INFER(MoeOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {2, 2, 3, 3}, location, "moe")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX()), gate = tensor(adaptor.getGate());
+  RankedTensorType w1 = tensor(adaptor.getW1()), w2 = tensor(adaptor.getW2());
+  int64_t width = x.getShape().back(), experts = gate.getDimSize(0), inner = w1.getDimSize(1);
+  if (sampleShape(x).size() < 2 || gate.getShape() != ArrayRef({experts, width}) ||
+      w1.getShape() != ArrayRef({experts, inner, width}) || w2.getShape() != ArrayRef({experts, width, inner}))
+    return emitOptionalError(location, "'moe' of ", shapeText(x.getShape()),
+                             " needs a gate [experts, d] and weights [experts, inner, d], [experts, d, inner]; found ",
+                             shapeText(gate.getShape()), ", ", shapeText(w1.getShape()), ", ", shapeText(w2.getShape()));
+  double factor = adaptor.getCapacityFactor().convertToDouble();
+  if (adaptor.getTopK() < 1 || adaptor.getTopK() > experts || !(factor > 0 && factor <= 1e6))
+    return emitOptionalError(location, "'moe' sends each token to 1 to ", experts, " experts with a capacity factor above 0, found ",
+                             adaptor.getTopK(), " and ", factor);
+  std::optional<int64_t> tokens = volume(sampleShape(x).drop_back(), 1);
+  double slots = tokens ? std::ceil(static_cast<double>(*tokens) * adaptor.getTopK() * factor / experts) : 1e18;
+  if (slots * experts > 1e15)
+    return emitOptionalError(location, "'moe' has too many slots");
+  types.push_back(x);
+  SmallVector<int64_t> kept = batchOf({x});
+  kept.append({static_cast<int64_t>(slots) * experts, inner});
+  types.push_back(RankedTensorType::get(kept, x.getElementType()));
+  return success();
+}
+
+/// Slots through both weights, and the gate over all tokens.
+template <typename OpTy> static std::optional<int64_t> moeFlops(OpTy op, int64_t batch, int64_t factor) {
+  std::optional<int64_t> points = volume(op.getWork().domain, batch);
+  std::optional<int64_t> gate =
+      checkedMultiply(volume(op.getX().getType().getShape(), batch), op.getGate().getType().getDimSize(0));
+  return checkedMultiply(checkedAdd(checkedMultiply(points, 2), gate), 2 * factor);
+}
+std::optional<int64_t> MoeOp::getFlops(int64_t batch) { return moeFlops(*this, batch, 1); }
+std::optional<int64_t> MoeGradOp::getFlops(int64_t batch) { return moeFlops(*this, batch, 2); }

@@ -1,0 +1,165 @@
+// Models, parameters and what refers to them.
+#include "dialects/dnn/Dnn.h"
+#include "dialects/dnn/Verify.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace accord;
+using namespace accord::dnn;
+
+// ---- model
+
+void ModelOp::build(OpBuilder &builder, OperationState &state, StringRef name, TypeRange inputs) {
+  state.addAttribute(::mlir::SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  Block &block = state.addRegion()->emplaceBlock();
+  for (Type input : inputs)
+    block.addArgument(input, state.location);
+}
+
+static ParseResult parseArguments(OpAsmParser &parser, OperationState &result, bool attributes) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+      (attributes && parser.parseOptionalAttrDictWithKeyword(result.attributes)))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock();
+  return success();
+}
+static void printArguments(OpAsmPrinter &printer, Block &block) {
+  printer << " (";
+  llvm::interleaveComma(block.getArguments(), printer,
+                        [&](BlockArgument argument) { printer.printRegionArgument(argument); });
+  printer << ")";
+}
+
+ParseResult ModelOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  if (parser.parseSymbolName(name, ::mlir::SymbolTable::getSymbolAttrName(), result.attributes))
+    return failure();
+  return parseArguments(parser, result, true);
+}
+void ModelOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printSymbolName(getSymName());
+  printArguments(printer, getBlock());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {::mlir::SymbolTable::getSymbolAttrName()});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult ModelOp::verifyRegions() {
+  LossOp loss;
+  for (auto found : getBlock().getOps<LossOp>()) {
+    if (loss) {
+      InFlightDiagnostic error = found.emitError() << "model '" << getSymName() << "' has two losses";
+      error.attachNote(loss.getLoc()) << "the other one";
+      return error;
+    }
+    loss = found;
+  }
+  if (!loss)
+    return emitError() << "model '" << getSymName() << "' has no loss";
+  return verifyReads(*this);
+}
+
+// ---- microbatch and optimizer step
+
+void MicrobatchOp::build(OpBuilder &, OperationState &state) { state.addRegion()->emplaceBlock(); }
+void OptimizerStepOp::build(OpBuilder &, OperationState &state) { state.addRegion()->emplaceBlock(); }
+
+ParseResult MicrobatchOp::parse(OpAsmParser &parser, OperationState &result) {
+  return failure(parseArguments(parser, result, false) || parser.parseOptionalAttrDict(result.attributes));
+}
+void MicrobatchOp::print(OpAsmPrinter &printer) {
+  printArguments(printer, getBlock());
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer.printOptionalAttrDict((*this)->getAttrs());
+}
+
+// ---- parameters
+
+void ParameterOp::build(OpBuilder &builder, OperationState &state, StringRef name, RankedTensorType type,
+                        int64_t copies) {
+  build(builder, state, builder.getStringAttr(name), TypeAttr::get(type), builder.getI64IntegerAttr(copies));
+}
+
+LogicalResult ParameterOp::verify() {
+  RankedTensorType type = getTensorType();
+  if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
+    return emitError() << "parameter '" << getSymName() << "' must be a float tensor of static shape, found " << type;
+  if (getCopies() < 1)
+    return emitError() << "parameter '" << getSymName() << "' has " << getCopies() << " copies";
+  if (!bytesOf(type, 1) || !checkedMultiply(bytesOf(type, 1), checkedMultiply(getCopies(), 16)))
+    return emitError() << "parameter '" << getSymName() << "' has more than 2^59 bytes";
+  return success();
+}
+
+/// The parameter `name` for `op`, with type `type` as `what`; an error and null otherwise.
+static ParameterOp lookUp(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type, StringRef what) {
+  auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, name);
+  if (!parameter) {
+    op->emitError() << "there is no parameter '" << name.getValue() << "'";
+    return {};
+  }
+  if (parameter.getType() != type) {
+    InFlightDiagnostic error = op->emitError()
+                               << what << " of parameter '" << name.getValue() << "' has type " << type;
+    error.attachNote(parameter.getLoc()) << "the parameter is " << parameter.getType();
+    return {};
+  }
+  return parameter;
+}
+
+void ReadOp::build(OpBuilder &builder, OperationState &state, ParameterOp parameter) {
+  build(builder, state, parameter.getTensorType(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+}
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return success(lookUp(*this, tables, getParameterAttr(), getType(), "the value") != nullptr);
+}
+LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return success(lookUp(*this, tables, getParameterAttr(), getValue().getType(), "the gradient") != nullptr);
+}
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  ParameterOp parameter = lookUp(*this, tables, getParameterAttr(), getType(), "the update");
+  if (!parameter)
+    return failure();
+  if (parameter.getCopies() != getCopies()) {
+    InFlightDiagnostic error = emitError() << "updates " << getCopies() << " copies of parameter '" << getParameter() << "'";
+    error.attachNote(parameter.getLoc()) << "the parameter has " << parameter.getCopies();
+    return error;
+  }
+  return success();
+}
+
+LogicalResult LossOp::verify() {
+  if (getValue().getType().getRank() != 0 || !isa<FloatType>(getValue().getType().getElementType()))
+    return emitError() << "the loss must be one number, found " << getValue().getType();
+  return success();
+}
+
+// ---- work
+
+Work ReadOp::getWork() { return pointwiseWork(*this); }
+int64_t ReadOp::getFlopsPerPoint() { return 0; }
+WorkCore ReadOp::getCoreKind() { return WorkCore::None; }
+std::optional<int64_t> ReadOp::getBytesRead(int64_t) { return 0; }
+std::optional<int64_t> ReadOp::getBytesWritten(int64_t) { return 0; }
+
+Work GradientOp::getWork() { return pointwiseWork(*this, getValue().getType()); }
+int64_t GradientOp::getFlopsPerPoint() { return 0; }
+WorkCore GradientOp::getCoreKind() { return WorkCore::None; }
+std::optional<int64_t> GradientOp::getBytesRead(int64_t) { return 0; }
+std::optional<int64_t> GradientOp::getBytesWritten(int64_t) { return 0; }
+
+Work UpdateOp::getWork() {
+  Work work;
+  work.domain.push_back(getCopies());
+  llvm::append_range(work.domain, getTensorType().getShape());
+  work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);
+  return work;
+}
+int64_t UpdateOp::getFlopsPerPoint() { return updateFlops(getOptimizer()); }

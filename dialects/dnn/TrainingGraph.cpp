@@ -1,0 +1,112 @@
+// Training-complete: no parameter without exactly one gradient and one update.
+#include "dialects/dnn/Verify.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace accord;
+using namespace accord::dnn;
+
+std::optional<int64_t> dnn::repetitions(Operation *op) {
+  std::optional<int64_t> product = 1;
+  for (auto repeat = op->getParentOfType<RepeatOp>(); repeat; repeat = repeat->getParentOfType<RepeatOp>())
+    product = checkedMultiply(product, repeat.getCount());
+  return product;
+}
+
+static llvm::MapVector<StringAttr, ParameterOp> parametersOf(Block &block) {
+  llvm::MapVector<StringAttr, ParameterOp> parameters;
+  for (auto parameter : block.getOps<ParameterOp>())
+    parameters[parameter.getSymNameAttr()] = parameter;
+  return parameters;
+}
+
+/// `op` must stand in repeats whose counts multiply to the copies of `parameter`.
+static LogicalResult verifyNest(Operation *op, ParameterOp parameter, StringRef verb) {
+  std::optional<int64_t> count = repetitions(op);
+  if (count == parameter.getCopies())
+    return success();
+  InFlightDiagnostic error = op->emitError() << "parameter '" << parameter.getSymName() << "' has "
+                                             << parameter.getCopies() << " copies but is " << verb << " in repeats of "
+                                             << (count ? std::to_string(*count) : "more than 2^63") << " iterations";
+  error.attachNote(parameter.getLoc()) << "the parameter";
+  return error;
+}
+
+LogicalResult dnn::verifyReads(ModelOp model) {
+  llvm::MapVector<StringAttr, ParameterOp> parameters = parametersOf(model.getBlock());
+  llvm::DenseMap<StringAttr, ReadOp> first;
+  WalkResult result = model.walk([&](ReadOp read) {
+    StringAttr name = read.getParameterAttr().getAttr();
+    ParameterOp parameter = parameters.lookup(name);
+    if (!parameter) // reported by the symbol check
+      return WalkResult::advance();
+    auto [entry, isFirst] = first.try_emplace(name, read);
+    if (isFirst)
+      return WalkResult(verifyNest(read, parameter, "read"));
+    if (entry->second->getBlock() == read->getBlock())
+      return WalkResult::advance();
+    InFlightDiagnostic error = read.emitError() << "parameter '" << name.getValue() << "' is read in two different regions";
+    error.attachNote(entry->second.getLoc()) << "the first read; read it once outside and use the value in both";
+    return WalkResult(error);
+  });
+  return failure(result.wasInterrupted());
+}
+
+void TrainingGraphOp::build(OpBuilder &builder, OperationState &state, StringRef name, PrecisionAttr precision,
+                            OptimizerKindAttr optimizer) {
+  state.addAttribute(::mlir::SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getPrecisionAttrName(state.name), precision);
+  state.addAttribute(getOptimizerAttrName(state.name), optimizer);
+  state.addRegion()->emplaceBlock();
+}
+
+template <typename OpTy> static OpTy only(Block &block) {
+  auto ops = block.getOps<OpTy>();
+  return ops.empty() ? OpTy() : *ops.begin();
+}
+MicrobatchOp TrainingGraphOp::getMicrobatch() { return only<MicrobatchOp>(getBlock()); }
+OptimizerStepOp TrainingGraphOp::getOptimizerStep() { return only<OptimizerStepOp>(getBlock()); }
+
+LogicalResult TrainingGraphOp::verifyRegions() {
+  if (llvm::range_size(getBlock().getOps<MicrobatchOp>()) != 1)
+    return emitError() << "training graph '" << getSymName() << "' must have exactly one micro-batch";
+  if (llvm::range_size(getBlock().getOps<OptimizerStepOp>()) != 1)
+    return emitError() << "training graph '" << getSymName() << "' must have exactly one optimizer step";
+
+  llvm::MapVector<StringAttr, ParameterOp> parameters = parametersOf(getBlock());
+  llvm::DenseMap<StringAttr, Operation *> gradients, updates;
+  auto once = [&](llvm::DenseMap<StringAttr, Operation *> &seen, StringAttr name, Operation *op, StringRef what) {
+    auto [entry, isFirst] = seen.try_emplace(name, op);
+    if (isFirst)
+      return success();
+    InFlightDiagnostic error = op->emitError() << "parameter '" << name.getValue() << "' has a second " << what;
+    error.attachNote(entry->second->getLoc()) << "the first one";
+    if (ParameterOp parameter = parameters.lookup(name))
+      error.attachNote(parameter.getLoc()) << "the parameter";
+    return LogicalResult(error);
+  };
+  WalkResult result = walk([&](Operation *op) {
+    if (auto gradient = dyn_cast<GradientOp>(op)) {
+      StringAttr name = gradient.getParameterAttr().getAttr();
+      ParameterOp parameter = parameters.lookup(name);
+      if (parameter && failed(verifyNest(op, parameter, "given a gradient")))
+        return WalkResult::interrupt();
+      return WalkResult(once(gradients, name, op, "gradient"));
+    }
+    if (auto update = dyn_cast<UpdateOp>(op))
+      return WalkResult(once(updates, update.getParameterAttr().getAttr(), op, "update"));
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  bool complete = true;
+  for (auto [name, parameter] : parameters)
+    for (auto [seen, what] : {std::pair(&gradients, "gradient"), std::pair(&updates, "update")})
+      if (!seen->contains(name)) {
+        InFlightDiagnostic error = emitError()
+                                   << "training graph '" << getSymName() << "' has no " << what << " for parameter '" << name.getValue() << "'";
+        error.attachNote(parameter.getLoc()) << "the parameter";
+        complete = false;
+      }
+  return success(complete);
+}

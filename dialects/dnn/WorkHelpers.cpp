@@ -1,0 +1,259 @@
+#include "dialects/dnn/Dnn.h"
+
+using namespace mlir;
+using utils::IteratorType;
+
+namespace accord::dnn {
+namespace {
+
+AffineMap zeroMap(RankedTensorType type, unsigned dims) {
+  MLIRContext *c = type.getContext();
+  SmallVector<AffineExpr> zeros(type.getRank(), getAffineConstantExpr(0, c));
+  return AffineMap::get(dims, 0, zeros, c);
+}
+
+/// Map to the tensor's dimensions from the domain dimensions `from`, extent-1 dimensions being fixed; null if they differ.
+AffineMap project(RankedTensorType type, ArrayRef<int64_t> domain, ArrayRef<int64_t> from) {
+  if (static_cast<size_t>(type.getRank()) != from.size())
+    return {};
+  MLIRContext *c = type.getContext();
+  SmallVector<AffineExpr> exprs;
+  for (auto [extent, d] : llvm::zip(type.getShape(), from)) {
+    if (extent == domain[d])
+      exprs.push_back(getAffineDimExpr(d, c));
+    else if (extent == 1)
+      exprs.push_back(getAffineConstantExpr(0, c));
+    else
+      return {};
+  }
+  return AffineMap::get(domain.size(), 0, exprs, c);
+}
+
+/// The generic guess: projection without `dropped`, right-aligned, left-aligned, else open.
+AffineMap mapOf(Type type, ArrayRef<int64_t> domain, ArrayRef<int64_t> dropped) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, domain.size()));
+  if (!dropped.empty()) {
+    SmallVector<int64_t> rest;
+    for (int64_t d : all)
+      if (!llvm::is_contained(dropped, d))
+        rest.push_back(d);
+    if (AffineMap map = project(tensor, domain, rest))
+      return map;
+  }
+  size_t rank = tensor.getRank();
+  if (rank <= domain.size()) {
+    if (AffineMap map = project(tensor, domain, ArrayRef(all).take_back(rank)))
+      return map;
+    if (AffineMap map = project(tensor, domain, ArrayRef(all).take_front(rank)))
+      return map;
+  }
+  return zeroMap(tensor, domain.size());
+}
+
+Work mapped(Operation *op, ArrayRef<int64_t> domain, ArrayRef<int64_t> dropped) {
+  Work work;
+  work.domain.assign(domain.begin(), domain.end());
+  work.kinds.assign(domain.size(), IteratorType::parallel);
+  for (Type type : op->getOperandTypes())
+    work.maps.push_back(mapOf(type, domain, dropped));
+  for (Type type : op->getResultTypes())
+    work.maps.push_back(mapOf(type, domain, dropped));
+  return work;
+}
+
+} // namespace
+
+Work pointwiseWork(Operation *op, RankedTensorType over) {
+  if (!over)
+    over = cast<RankedTensorType>(op->getResult(0).getType());
+  return mapped(op, over.getShape(), {});
+}
+
+Work reduceWork(Operation *op, RankedTensorType over, ArrayRef<int64_t> dimensions, bool reduces) {
+  Work work = mapped(op, over.getShape(), dimensions);
+  if (reduces)
+    for (int64_t d : dimensions)
+      work.kinds[d] = IteratorType::reduction;
+  return work;
+}
+
+Work alongWork(Operation *op, RankedTensorType over, int64_t axis) {
+  return reduceWork(op, over, {axis < 0 ? over.getRank() + axis : axis + batchRank(over)});
+}
+
+Work transposeWork(Operation *op, ArrayRef<int64_t> permutation) {
+  auto x = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto y = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t batch = batchRank(x);
+  SmallVector<int64_t> from(x.getRank());
+  if (batch)
+    from[0] = 0;
+  for (auto [i, p] : llvm::enumerate(permutation))
+    from[p + batch] = i + batch;
+  Work work = mapped(op, y.getShape(), {});
+  work.maps[0] = project(x, y.getShape(), from);
+  return work;
+}
+
+Work normWork(Operation *op, unsigned x) {
+  auto type = cast<RankedTensorType>(op->getOperand(x).getType());
+  int64_t rank = type.getRank(), channel = batchRank(type);
+  bool last = isa<LayerNormOp, RmsNormOp, LayerNormGradOp, RmsNormGradOp>(op);
+  Work work = mapped(op, type.getShape(), {});
+  for (int64_t d = 0; d < rank; ++d)
+    if (last ? d == rank - 1 : isa<BatchNormOp, BatchNormGradOp>(op) ? d != channel : d >= channel)
+      work.kinds[d] = IteratorType::reduction;
+  AffineMap affine = AffineMap::get(rank, 0, getAffineDimExpr(last ? rank - 1 : channel, op->getContext()));
+  for (auto [i, t] : llvm::enumerate(llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                                              SmallVector<Type>(op->getResultTypes()))))
+    if (cast<RankedTensorType>(t).getRank() == 1 && rank > 1)
+      work.maps[i] = affine;
+  return work;
+}
+
+Work windowWork(Operation *op, RankedTensorType in, RankedTensorType out, Attribute kernelPair, Attribute stridePair,
+                Attribute paddingPair) {
+  auto kernel = asPair(kernelPair), stride = asPair(stridePair), padding = asPair(paddingPair);
+  MLIRContext *c = op->getContext();
+  Work work;
+  work.domain.assign(out.getShape().begin(), out.getShape().end());
+  work.domain.append({kernel[0], kernel[1]});
+  work.kinds.assign(4, IteratorType::parallel);
+  work.kinds.append(2, IteratorType::reduction);
+  auto d = [&](unsigned i) { return getAffineDimExpr(i, c); };
+  AffineMap outMap = AffineMap::get(6, 0, {d(0), d(1), d(2), d(3)}, c);
+  AffineMap inMap = AffineMap::get(
+      6, 0, {d(0), d(1), d(2) * stride[0] + d(4) - padding[0], d(3) * stride[1] + d(5) - padding[1]}, c);
+  for (Type type : op->getOperandTypes())
+    work.maps.push_back(type == out ? outMap : inMap);
+  for (Type type : op->getResultTypes())
+    work.maps.push_back(type == out ? outMap : inMap);
+  return work;
+}
+
+Work interactionWork(Operation *op, RankedTensorType pairs, RankedTensorType x) {
+  SmallVector<int64_t> domain(pairs.getShape());
+  domain.push_back(x.getShape().back());
+  Work work = mapped(op, domain, {});
+  work.kinds.back() = IteratorType::reduction;
+  for (AffineMap &map : work.maps) // x and dx: two rows of it meet in a pair
+    if (map.getNumResults() == domain.size())
+      map = AffineMap::get(domain.size(), 0,
+                           {getAffineDimExpr(0, op->getContext()), getAffineConstantExpr(0, op->getContext()),
+                            getAffineDimExpr(2, op->getContext())},
+                           op->getContext());
+  return work;
+}
+
+Work openWork(Work work, ArrayRef<unsigned> opened) {
+  for (unsigned i : opened) {
+    MLIRContext *c = work.maps[i].getContext();
+    SmallVector<AffineExpr> exprs(work.maps[i].getNumResults(), getAffineConstantExpr(0, c));
+    work.maps[i] = AffineMap::get(work.domain.size(), 0, exprs, c);
+  }
+  return work;
+}
+
+Work bagWork(Operation *op, RankedTensorType ids, RankedTensorType y) {
+  SmallVector<int64_t> domain(ids.getShape());
+  domain.push_back(y.getShape().back());
+  int64_t bag = domain.size() - 2;
+  Work work = mapped(op, domain, {bag});
+  work.kinds[bag] = IteratorType::reduction;
+  return openWork(std::move(work), {isa<EmbeddingBagOp>(op) ? 1u : 2u});
+}
+
+Work spmmWork(Operation *op, RankedTensorType columns, RankedTensorType dense) {
+  SmallVector<int64_t> domain(columns.getShape());
+  domain.push_back(dense.getShape().back());
+  Work work = mapped(op, domain, {});
+  work.kinds[domain.size() - 2] = IteratorType::reduction;
+  SmallVector<unsigned> all = llvm::to_vector(llvm::seq<unsigned>(0, work.maps.size()));
+  return openWork(std::move(work), all);
+}
+
+Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, RankedTensorType wHh) {
+  SmallVector<int64_t> domain(x.getShape().drop_back());
+  domain.append({wIh.getShape()[0], wIh.getShape()[1] + wHh.getShape()[1]});
+  Work work = mapped(op, domain, {});
+  work.kinds[domain.size() - 3] = IteratorType::reduction; // each step needs the one before
+  work.kinds.back() = IteratorType::reduction;
+  // x, y and what is kept are read by step; weights by row; where in the row depends on whether it is input or state.
+  MLIRContext *c = op->getContext();
+  unsigned rank = domain.size();
+  for (AffineMap &map : work.maps) {
+    SmallVector<AffineExpr> exprs(map.getNumResults(), getAffineConstantExpr(0, c));
+    if (exprs.size() + 1 == rank)
+      for (unsigned d = 0; d + 2 < rank; ++d)
+        exprs[d] = getAffineDimExpr(d, c);
+    else
+      exprs[0] = getAffineDimExpr(rank - 2, c);
+    map = AffineMap::get(rank, 0, exprs, c);
+  }
+  return work;
+}
+
+Work moeWork(Operation *op, RankedTensorType x, RankedTensorType kept) {
+  SmallVector<int64_t> domain(kept.getShape());
+  domain.push_back(x.getShape().back());
+  Work work = mapped(op, domain, {});
+  work.kinds[domain.size() - 2] = IteratorType::reduction;
+  SmallVector<unsigned> all = llvm::to_vector(llvm::seq<unsigned>(0, work.maps.size())); // which expert takes a token depends on data
+  return openWork(std::move(work), all);
+}
+
+Work lossWork(Operation *op) {
+  auto over = cast<RankedTensorType>(op->getOperand(0).getType());
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, over.getRank()));
+  Work work = mapped(op, over.getShape(), {});
+  work.kinds.assign(all.size(), IteratorType::reduction);
+  return work;
+}
+
+SmallVector<IteratorType> kindsOf(AffineMap result, ArrayRef<int64_t> domain) {
+  SmallVector<IteratorType> kinds(domain.size(), IteratorType::reduction);
+  SmallVector<unsigned> uses(domain.size(), 0);
+  for (AffineExpr expr : result.getResults()) {
+    SmallVector<std::pair<int64_t, unsigned>> terms; // coefficient, dimension
+    expr.walk([&](AffineExpr e) {
+      if (auto dim = dyn_cast<AffineDimExpr>(e))
+        terms.push_back({1, dim.getPosition()});
+    });
+    if (terms.size() > 1)
+      for (auto &[coefficient, position] : terms) {
+        // The coefficient is the slope along the dimension.
+        SmallVector<AffineExpr> at0, at1;
+        for (unsigned i = 0; i < domain.size(); ++i) {
+          at0.push_back(getAffineConstantExpr(0, result.getContext()));
+          at1.push_back(getAffineConstantExpr(i == position, result.getContext()));
+        }
+        auto v0 = dyn_cast<AffineConstantExpr>(expr.replaceDims(at0));
+        auto v1 = dyn_cast<AffineConstantExpr>(expr.replaceDims(at1));
+        coefficient = v0 && v1 ? v1.getValue() - v0.getValue() : 0;
+      }
+    llvm::sort(terms);
+    int64_t reach = 0; // largest sum of the terms so far
+    bool distinct = true;
+    for (auto [coefficient, position] : terms) {
+      ++uses[position];
+      distinct &= coefficient > reach;
+      if (!ShapedType::isDynamic(domain[position]))
+        reach += coefficient * (domain[position] - 1);
+    }
+    if (distinct)
+      for (auto [coefficient, position] : terms)
+        kinds[position] = IteratorType::parallel;
+  }
+  for (auto [kind, count] : llvm::zip(kinds, uses))
+    if (count != 1)
+      kind = IteratorType::reduction;
+  return kinds;
+}
+
+std::optional<int64_t> touchedBytes(RankedTensorType ids, RankedTensorType table, int64_t batch) {
+  std::optional<int64_t> row = volume(table.getShape().drop_front(), batch);
+  return checkedMultiply(checkedMultiply(volume(ids.getShape(), batch), row), elementBytes(table.getElementType()));
+}
+
+} // namespace accord::dnn

@@ -1,0 +1,47 @@
+// Iteration domains of the operations that are not contractions.
+#pragma once
+#include "dialects/interfaces/WorkOpInterface.h"
+
+namespace accord::dnn {
+
+/// Domain: `over` (the first result if null). A tensor's map is, in this order: the identity; right-aligned broadcast; the leading
+/// dimensions; else constant 0 (position left open). All iterators parallel.
+Work pointwiseWork(mlir::Operation *op, mlir::RankedTensorType over = {});
+
+/// Domain `over`; `dimensions` (of the tensor, batch included) are reductions unless `reduces` is false. Tensors that lack exactly these
+/// dimensions are projections.
+Work reduceWork(mlir::Operation *op, mlir::RankedTensorType over, llvm::ArrayRef<int64_t> dimensions, bool reduces = true);
+
+/// As reduceWork over the one per-sample `axis`.
+Work alongWork(mlir::Operation *op, mlir::RankedTensorType over, int64_t axis);
+
+/// A permutation of the per-sample dimensions.
+Work transposeWork(mlir::Operation *op, llvm::ArrayRef<int64_t> permutation);
+
+/// Normalizations and their gradients; operand `x` is the normalized tensor. Scale and offset lie along the last dimension
+/// (layer_norm, rms_norm) or the channel.
+Work normWork(mlir::Operation *op, unsigned x);
+
+/// Pooling windows: (n, c, p, q, r, s).
+Work windowWork(mlir::Operation *op, mlir::RankedTensorType in, mlir::RankedTensorType out, mlir::Attribute kernel,
+                mlir::Attribute stride, mlir::Attribute padding);
+
+/// The same work with the positions of these maps left open (data dependent).
+Work openWork(Work work, llvm::ArrayRef<unsigned> opened);
+
+/// (n, pair, d); (.., bag, dim); (non-zero, column); (n, seq, directions*gates*hidden, in+hidden); (n, slot, inner, d); loss.
+Work interactionWork(mlir::Operation *op, mlir::RankedTensorType pairs, mlir::RankedTensorType x);
+Work bagWork(mlir::Operation *op, mlir::RankedTensorType ids, mlir::RankedTensorType y);
+Work spmmWork(mlir::Operation *op, mlir::RankedTensorType columns, mlir::RankedTensorType dense);
+Work recurrentWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType wIh, mlir::RankedTensorType wHh);
+Work moeWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType kept);
+Work lossWork(mlir::Operation *op);
+
+/// Iterator kinds of a contraction: a dimension is parallel when its points reach different elements of the result, that is when it
+/// stands in one expression of `result` only and the terms of that expression do not overlap (mixed radix).
+llvm::SmallVector<mlir::utils::IteratorType> kindsOf(mlir::AffineMap result, llvm::ArrayRef<int64_t> domain);
+
+/// Rows touched by a lookup: elements of `ids` times bytes of one row of `table`; nullopt on overflow.
+std::optional<int64_t> touchedBytes(mlir::RankedTensorType ids, mlir::RankedTensorType table, int64_t batch);
+
+} // namespace accord::dnn

@@ -1,0 +1,48 @@
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace accord::plan;
+
+#include "dialects/plan/PlanDialect.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/plan/PlanOps.cpp.inc"
+      >();
+}
+
+/// A bare word: `tensor`.
+static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  word = parser.getBuilder().getStringAttr(keyword);
+  return success();
+}
+static void printWord(OpAsmPrinter &printer, Operation *, StringAttr word) {
+  printer << word.getValue();
+}
+
+/// `[8]` after a blank: how many.
+static ParseResult parseInstance(OpAsmParser &parser, IntegerAttr &number) {
+  return failure(parser.parseLSquare() ||
+                 parser.parseAttribute(number, parser.getBuilder().getI64Type()) ||
+                 parser.parseRSquare());
+}
+static void printInstance(OpAsmPrinter &printer, Operation *, IntegerAttr number) {
+  printer << " [" << number.getInt() << "]";
+}
+
+/// `[0]` right after a name: which one.
+static ParseResult parseWhere(OpAsmParser &parser, IntegerAttr &number) {
+  return parseInstance(parser, number);
+}
+static void printWhere(OpAsmPrinter &printer, Operation *, IntegerAttr number) {
+  printer << "[" << (number ? number.getInt() : 0) << "]";
+}
+
+#define GET_OP_CLASSES
+#include "dialects/plan/PlanOps.cpp.inc"

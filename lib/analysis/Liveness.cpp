@@ -1,0 +1,329 @@
+#include "lib/analysis/Liveness.h"
+#include "lib/model/Dependences.h"
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace accord {
+namespace {
+
+/// In between, stashes grow and shrink in so many steps, for the picture.
+constexpr int64_t kSteps = 8;
+
+/// Memory that several values share one after the other.
+struct Storage {
+  int64_t bytes = 0;
+  Category category = Category::Activations;
+  int64_t from = 0, to = 0;
+};
+
+struct Stack {
+  std::vector<int> first, last; ///< storages of the first and last followed iterations
+  struct Run {
+    int64_t begin; ///< its first iteration
+    int storage;
+  };
+  std::vector<Run> middle;
+};
+
+class Replay {
+public:
+  Replay(const WorkGraph &graph, const Schedule &schedule)
+      : graph_(graph), schedule_(schedule), deps_(Dependences::of(graph)),
+        bound_(graph.values.size(), -1), stacks_(graph.values.size()),
+        inputs_(graph.regions.size()), begin_(graph.operations.size()),
+        end_(graph.operations.size()), overlapped_(graph.operations.size()) {
+    for (ValueId v = 0; v < graph.values.size(); ++v)
+      if (graph.values[v].region != kNone && deps_.producer[v] == kNone && deps_.root[v] == v &&
+          !deps_.changing[v])
+        inputs_[graph.values[v].region].push_back(v);
+    for (RegionId r = 0; r < graph.regions.size(); ++r) {
+      readSlots(r);
+      ends_ = std::max(ends_, 2 + delays(graph.regions[r]));
+    }
+  }
+
+  std::vector<Storage> run(int64_t updateStart) {
+    region(kMicrobatchRegion, 0);
+    region(kUpdateRegion, updateStart);
+    return std::move(storages_);
+  }
+
+private:
+  int64_t lengthOf(RegionId r) const { return schedule_.regions[r].length.value; }
+
+  /// Carried values that are handed on to another argument: so many iterations later than others
+  /// they are in their steady state.
+  int64_t delays(const Region &r) const {
+    int64_t handed = 0;
+    for (const Region::Carried &c : r.carried)
+      handed += deps_.changing[deps_.root[c.yielded]] && deps_.root[c.yielded] != c.argument;
+    return std::min<int64_t>(handed, 32);
+  }
+
+  /// What surrounds a repeat is constant during the repeat: slots that overlap one count for all of
+  /// it.
+  void readSlots(RegionId r) {
+    const std::vector<Slot> &slots = schedule_.regions[r].slots;
+    std::vector<OperationId> repeats;
+    for (const Slot &slot : slots) {
+      begin_[slot.operation] = slot.start.value;
+      end_[slot.operation] = slot.start.value + slot.duration.value;
+      if (graph_.operations[slot.operation].body != kNone)
+        repeats.push_back(slot.operation);
+    }
+    for (OperationId repeat : repeats) {
+      int64_t from = begin_[repeat], to = end_[repeat];
+      for (const Slot &slot : slots) {
+        OperationId id = slot.operation;
+        if (id == repeat || slot.start.value >= to ||
+            slot.start.value + slot.duration.value <= from)
+          continue;
+        if (graph_.operations[id].body != kNone) {
+          overlapped_[id] = overlapped_[repeat] = true;
+        } else {
+          begin_[id] = std::min(begin_[id], from);
+          end_[id] = std::max(end_[id], to);
+        }
+      }
+    }
+  }
+
+  bool counts(ValueId v) const {
+    Category c = graph_.values[v].category;
+    return graph_.values[v].region != kNone && c != Category::Weights && c != Category::Gradients &&
+           c != Category::OptimizerStates;
+  }
+  int allocate(int64_t bytes, Category category, int64_t at) {
+    at = smearFrom_ >= 0 ? smearFrom_ : at;
+    storages_.push_back({bytes, category, at, at});
+    return static_cast<int>(storages_.size()) - 1;
+  }
+  void touch(int storage, int64_t until) {
+    if (storage >= 0)
+      storages_[storage].to = std::max(storages_[storage].to, smearFrom_ >= 0 ? smearTo_ : until);
+  }
+  int storageOf(ValueId v) const { return bound_[deps_.root[v]]; }
+  void use(ValueId v, int64_t until) {
+    ValueId root = deps_.root[v];
+    touch(bound_[root], until);
+    const Stack &stack = stacks_[root];
+    for (const auto *ends : {&stack.first, &stack.last})
+      for (int storage : *ends)
+        touch(storage, until);
+    for (const Stack::Run &run : stack.middle)
+      touch(run.storage, until);
+  }
+
+  void region(RegionId r, int64_t at) {
+    for (ValueId v : inputs_[r])
+      if (counts(v))
+        bound_[v] = allocate(graph_.values[v].bytes, graph_.values[v].category, at);
+    for (OperationId id : graph_.regions[r].operations) {
+      const Operation &op = graph_.operations[id];
+      int64_t from = at + begin_[id], to = at + end_[id];
+      if (op.body != kNone) {
+        repeat(id, from, to);
+        continue;
+      }
+      bool view =
+          op.core == CoreKind::None && std::all_of(op.results.begin(), op.results.end(),
+                                                   [&](ValueId v) { return deps_.root[v] != v; });
+      if (view)
+        continue;
+      for (ValueId v : op.operands)
+        use(v, to);
+      for (ValueId v : op.results) {
+        if (deps_.root[v] != v)
+          use(v, to);
+        else if (counts(v))
+          touch(bound_[v] = allocate(graph_.values[v].bytes, graph_.values[v].category, from), to);
+      }
+    }
+  }
+
+  void repeat(OperationId id, int64_t from, int64_t to) {
+    const Region &body = graph_.regions[graph_.operations[id].body];
+    RegionId r = graph_.operations[id].body;
+    int64_t count = body.count, length = lengthOf(r);
+    bool outermost = overlapped_[id] && smearFrom_ < 0;
+    if (outermost) {
+      smearFrom_ = from;
+      smearTo_ = to;
+    }
+    for (const Region::Slice &s : body.stashed)
+      stacks_[s.stacked] = {};
+    std::vector<int> carried;
+    for (const Region::Carried &c : body.carried)
+      carried.push_back(storageOf(c.initial));
+    bool skips = count > 2 * ends_;
+    for (int64_t i = 0; i < count; ++i) {
+      if (skips && i == ends_) {
+        skip(body, from, length);
+        i = count - ends_;
+      }
+      for (size_t k = 0; k < carried.size(); ++k)
+        bound_[body.carried[k].argument] = carried[k];
+      std::vector<int64_t> unused;
+      for (const Region::Slice &s : body.unstashed) {
+        bound_[s.inside] = slice(deps_.root[s.stacked], count, count - 1 - i);
+        unused.push_back(bound_[s.inside] < 0 ? 0 : storages_[bound_[s.inside]].to);
+      }
+      region(r, from + i * length);
+      if (skips && i == ends_ - 1)
+        for (size_t k = 0; k < unused.size(); ++k) {
+          const Region::Slice &s = body.unstashed[k];
+          if (int storage = bound_[s.inside]; storage >= 0 && storages_[storage].to > unused[k])
+            for (const Stack::Run &run : stacks_[deps_.root[s.stacked]].middle)
+              touch(run.storage, from + (count - run.begin) * length);
+        }
+      for (size_t k = 0; k < carried.size(); ++k)
+        carried[k] = storageOf(body.carried[k].yielded);
+      for (const Region::Slice &s : body.stashed) {
+        Stack &stack = stacks_[s.stacked];
+        (i < ends_ ? stack.first : stack.last).push_back(storageOf(s.inside));
+      }
+    }
+    for (size_t k = 0; k < carried.size(); ++k)
+      bound_[body.carried[k].result] = carried[k];
+    if (outermost)
+      smearFrom_ = -1;
+  }
+
+  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. Slices that are
+  /// the same storage are counted once.
+  void skip(const Region &body, int64_t from, int64_t length) {
+    int64_t between = body.count - 2 * ends_, steps = std::min(between, kSteps);
+    std::vector<int> seen;
+    std::vector<std::vector<Stack::Run>> runs;
+    for (const Region::Slice &s : body.stashed) {
+      Stack &stack = stacks_[s.stacked];
+      int before = stack.first[ends_ - 2], one = stack.first[ends_ - 1];
+      if (one < 0 || one == before) { // nothing, or the same storage in all iterations
+        if (one >= 0)
+          stack.middle.push_back({ends_, one});
+        continue;
+      }
+      auto found = std::find(seen.begin(), seen.end(), one);
+      if (found == seen.end()) {
+        seen.push_back(one);
+        runs.emplace_back();
+        for (int64_t k = 0; k < steps; ++k) {
+          int64_t begin = ends_ + between * k / steps, end = ends_ + between * (k + 1) / steps;
+          runs.back().push_back(
+              {begin, allocate(storages_[one].bytes * (end - begin), storages_[one].category,
+                               from + (end - 1) * length)});
+        }
+        stack.middle = runs.back();
+      } else {
+        stack.middle = runs[found - seen.begin()];
+      }
+    }
+  }
+
+  /// Storage of one followed slice; -1 if the stack was not filled by a repeat.
+  int slice(ValueId stacked, int64_t count, int64_t index) const {
+    const Stack &stack = stacks_[stacked];
+    size_t fromEnd = static_cast<size_t>(count - 1 - index);
+    if (index < static_cast<int64_t>(stack.first.size()))
+      return stack.first[index];
+    return fromEnd < stack.last.size() ? stack.last[stack.last.size() - 1 - fromEnd] : -1;
+  }
+
+  const WorkGraph &graph_;
+  const Schedule &schedule_;
+  Dependences deps_;
+  std::vector<int> bound_; ///< by ValueId (a root): the storage it stands for now
+  std::vector<Stack> stacks_;
+  std::vector<std::vector<ValueId>> inputs_; ///< by RegionId: values that are there from the start
+  std::vector<int64_t> begin_, end_;         ///< by OperationId: in its region
+  /// Iterations of a long repeat that are followed at each end; between them memory is linear.
+  int64_t ends_ = 2;
+  std::vector<bool> overlapped_; ///< by OperationId of a repeat: another one runs beside it
+  std::vector<Storage> storages_;
+  int64_t smearFrom_ = -1,
+          smearTo_ = 0; ///< inside overlapping repeats everything counts for the whole repeat
+};
+
+int64_t total(const std::array<int64_t, kCategories> &bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
+
+/// Keeps of each stretch of points the highest.
+std::vector<MemoryPoint> thin(std::vector<MemoryPoint> points, size_t most) {
+  if (points.size() <= most || most == 0)
+    return points;
+  std::vector<MemoryPoint> kept;
+  for (size_t k = 0; k < most; ++k) {
+    auto begin = points.begin() + static_cast<ptrdiff_t>(points.size() * k / most),
+         end = points.begin() + static_cast<ptrdiff_t>(points.size() * (k + 1) / most);
+    kept.push_back(*std::max_element(begin, end, [](const MemoryPoint &a, const MemoryPoint &b) {
+      return total(a.bytes) < total(b.bytes);
+    }));
+  }
+  return kept;
+}
+
+} // namespace
+
+MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
+                   const LivenessOptions &options) {
+  int64_t micro = schedule.regions[kMicrobatchRegion].length.value;
+  int64_t update = micro * graph.microbatches;
+  std::vector<Storage> storages = Replay(graph, schedule).run(update);
+
+  struct Event {
+    int64_t time, bytes;
+    Category category;
+  };
+  std::vector<Event> events;
+  for (const Storage &s : storages)
+    if (s.to > s.from && s.bytes > 0) {
+      events.push_back({s.from, s.bytes, s.category});
+      events.push_back({s.to, -s.bytes, s.category});
+    }
+  std::sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
+    return std::tie(a.time, a.bytes, a.category) < std::tie(b.time, b.bytes, b.category);
+  });
+
+  MemoryUse use;
+  MemoryPoint now;
+  for (const Resident &r : graph.residents)
+    now.bytes[static_cast<unsigned>(r.category)] += r.bytes;
+  std::vector<MemoryPoint> points{now};
+  use.peak = total(now.bytes);
+  use.atPeak = now.bytes;
+  for (size_t i = 0; i < events.size();) {
+    now.time = {events[i].time};
+    for (; i < events.size() && events[i].time == now.time.value; ++i)
+      now.bytes[static_cast<unsigned>(events[i].category)] += events[i].bytes;
+    if (points.back().time == now.time)
+      points.back() = now;
+    else
+      points.push_back(now);
+    if (int64_t sum = total(now.bytes); sum > use.peak) {
+      use.peak = sum;
+      use.atPeak = now.bytes;
+      use.when = now.time;
+    }
+  }
+
+  // The picture shows the first and the last micro-batch and the update.
+  auto isUpdate = [&](const MemoryPoint &p) { return p.time.value >= update; };
+  auto middle = std::find_if(points.begin(), points.end(), isUpdate);
+  std::vector<MemoryPoint> first(points.begin(), middle), after(middle, points.end());
+  bool twice = graph.microbatches > 1;
+  unsigned share = std::max(1u, options.points / (twice ? 3 : 2));
+  first = thin(std::move(first), share);
+  use.timeline = first;
+  if (twice)
+    for (MemoryPoint p : first) {
+      p.time = {p.time.value + micro * (graph.microbatches - 1)};
+      use.timeline.push_back(p);
+    }
+  after = thin(std::move(after), share);
+  use.timeline.insert(use.timeline.end(), after.begin(), after.end());
+  return use;
+}
+
+} // namespace accord

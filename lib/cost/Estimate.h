@@ -1,0 +1,38 @@
+// Prices every operation of a work graph on a machine.
+#pragma once
+#include "lib/cost/CostModel.h"
+
+namespace accord {
+
+struct EstimateOptions {
+  /// Empty: the machine's own (`Machine::costModel`), else per core what it states: array if it has
+  /// rows and columns, vector if it has lanes, peak otherwise. `array` and `vector` apply to the
+  /// cores that have them.
+  std::string costModel;
+  unsigned threads = 1; ///< the result does not depend on it
+};
+
+/// Costs by OperationId, or what is wrong (all operations' problems, at most 20). Repeats and views
+/// get zero time and no core. Codes: A0450 unknown cost model, A0409 no core for an operation's
+/// kind and type, A0451 a number the model needs is missing, A0452 a time that is not finite or too
+/// long for a schedule.
+std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
+                                                 const EstimateOptions &options = {});
+
+/// Which core runs the operation and in which arithmetic.
+struct CoreChoice {
+  int core = -1;
+  std::string type;
+};
+/// For each type in the order of `fallbackTypes`: the fastest core (count * peak * efficiency, then
+/// lowest index) of the kind that is asked for; for a contraction then the fastest vector core.
+/// Nothing if no core has any of the types.
+std::optional<CoreChoice> chooseCore(const Operation &operation, const Machine &machine);
+
+/// The type itself, then types that represent it with at least its width: fp8 -> fp16 -> bf16 ->
+/// tf32 -> fp32 -> fp64, bf16 -> fp16 -> tf32 -> …, fp16 -> bf16 -> …, int4 -> int8 -> int16 ->
+/// int32 -> int64; an integer last of all to fp32 (data sheets of vector cores seldom list
+/// integers).
+std::vector<std::string> fallbackTypes(const std::string &type);
+
+} // namespace accord

@@ -1,0 +1,232 @@
+#include "lib/cost/FromAccel.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/accel/KeyLocations.h"
+#include "dialects/accel/Schema.h"
+#include "lib/cost/MemoryOrder.h"
+#include "lib/cost/SourceOf.h"
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+using Origins = std::map<std::string, Origin>;
+const Dimension kSecond = Dimension::of(Base::Second), kCycle = Dimension::of(Base::Cycle);
+
+/// Reads the keys of one block; the first problem is reported and remembered.
+class Reader {
+public:
+  Reader(mlir::Operation *block, DictionaryAttr entries, std::string name, Origins &origins)
+      : block(block), entries(entries), name(std::move(name)), origins(origins) {}
+
+  bool failed = false;
+
+  /// The value of `key` if it is stated, as `Kind` and nothing left open.
+  template <typename Kind> Kind get(StringRef key) { return closed<Kind>(key, entries.get(key)); }
+
+  template <typename Kind> Kind closed(StringRef key, Attribute value) {
+    if (!value)
+      return {};
+    if (auto found = dyn_cast<Kind>(value))
+      return found;
+    complain(key) << (isa<accel::ChoiceAttr>(value)
+                          ? " is left open: choose a value, or mine the design space first"
+                          : " has no value yet: it depends on other keys");
+    return {};
+  }
+
+  InFlightDiagnostic complain(StringRef key) {
+    failed = true;
+    return emitError(accel::locationOf(block, key)) << "'" << key << "' of '" << name << "'";
+  }
+
+  void remember(StringRef key, const std::string &text, StringRef source = "") {
+    origins[key.str()] = {text, source.str(),
+                          sourceOf(accel::locationOf(block, key.split('.').first))};
+  }
+
+  /// In base units, per second where it was stated per cycle (and in seconds where in cycles);
+  /// `divisor` of it.
+  double number(StringRef key, accel::QuantityAttr value, Rational clock, int64_t divisor = 1) {
+    if (!value)
+      return 0;
+    Quantity quantity = value.quantity();
+    int cycles = quantity.dimension.exponents[static_cast<unsigned>(Base::Cycle)];
+    bool rate = key == "clock";
+    if (cycles != 0 && !rate) {
+      if (clock.isZero()) {
+        complain(key) << " is counted in cycles, but the accelerator states no 'clock'";
+        return 0;
+      }
+      quantity.value = cycles < 0 ? quantity.value * clock : quantity.value / clock;
+    }
+    remember(key, value.spelled(), value.getSource());
+    return (quantity.value / Rational(divisor)).toDouble();
+  }
+  double number(StringRef key, Rational clock = 0) {
+    return number(key, get<accel::QuantityAttr>(key), clock);
+  }
+
+private:
+  mlir::Operation *block;
+  DictionaryAttr entries;
+  std::string name;
+  Origins &origins;
+};
+
+bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
+  memory.name = op.getSymName().str();
+  memory.kind = op.getKind().str();
+  Reader keys(op, op.getEntries(), memory.name, memory.origins);
+  memory.capacity = Bytes(keys.number("capacity"));
+  memory.bandwidth = BytesPerSecond(keys.number("bandwidth", clock));
+  memory.latency = Seconds(keys.number("latency", clock));
+  memory.energy = JoulesPerByte(keys.number("energy"));
+  if (auto flag = keys.get<BoolAttr>("double_buffered"))
+    memory.doubleBuffered = flag.getValue();
+  return !keys.failed;
+}
+
+/// The types an array or the lanes compute in, as far as they are stated.
+std::vector<std::string> statedTypes(Reader &keys) {
+  std::vector<std::string> types;
+  if (auto set = keys.get<ArrayAttr>("types"))
+    for (Attribute type : set)
+      if (auto word = dyn_cast<StringAttr>(type))
+        types.push_back(word.str());
+  if (auto multiply = keys.get<StringAttr>("multiply"); multiply && types.empty())
+    types.push_back(multiply.str());
+  return types;
+}
+
+/// rows * cols * 2 or lanes, per cycle, with what it is called.
+struct PerCycle {
+  Rational flops;
+  std::string text;
+};
+
+PerCycle readGeometry(Reader &keys, Core &core) {
+  if (auto array = keys.get<ArrayAttr>("array"); array && array.size() == 2) {
+    auto rows = keys.closed<IntegerAttr>("array", array[0]),
+         cols = keys.closed<IntegerAttr>("array", array[1]);
+    if (!rows || !cols)
+      return {};
+    core.rows = rows.getInt();
+    core.cols = cols.getInt();
+    std::string shape = std::to_string(core.rows) + " x " + std::to_string(core.cols);
+    keys.remember("array", shape);
+    return {Rational(2) * Rational(core.rows) * Rational(core.cols),
+            "2 * " + shape + " FLOP/cycle * clock"};
+  }
+  if (auto lanes = keys.get<IntegerAttr>("lanes")) {
+    core.lanes = lanes.getInt();
+    keys.remember("lanes", std::to_string(core.lanes));
+    return {Rational(core.lanes), std::to_string(core.lanes) + " lanes * 1 FLOP/cycle * clock"};
+  }
+  return {};
+}
+
+bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &core) {
+  core.name = op.getSymName().str();
+  core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
+  Reader keys(op, op.getEntries(), core.name, core.origins);
+  auto count = op.instances();
+  if (!count) {
+    keys.complain("count") << " is left open: choose a value, or mine the design space first";
+    return false;
+  }
+  core.count = *count;
+  PerCycle geometry = readGeometry(keys, core);
+  if (auto peaks = keys.get<DictionaryAttr>("peak")) {
+    for (NamedAttribute peak : peaks) {
+      auto value = keys.closed<accel::QuantityAttr>("peak", peak.getValue());
+      core.peak[peak.getName().str()] =
+          FlopsPerSecond(keys.number("peak." + peak.getName().str(), value, clock, core.count));
+    }
+    std::string all; // the whole key too, as it was written
+    for (NamedAttribute peak : peaks)
+      if (auto value = dyn_cast<accel::QuantityAttr>(peak.getValue()))
+        all += (all.empty() ? "" : ", ") + peak.getName().str() + ": " + value.spelled();
+    auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
+    keys.remember("peak", all, first ? first.getSource() : "");
+  } else if (!geometry.text.empty()) {
+    StringRef key = core.rows ? "array" : "lanes";
+    if (clock.isZero())
+      keys.complain(key) << " gives work per cycle, but the accelerator states no 'clock'";
+    for (const std::string &type : statedTypes(keys)) {
+      core.peak[type] = FlopsPerSecond((geometry.flops * clock).toDouble());
+      core.origins["peak." + type] = {geometry.text, "", core.origins[key.str()].location};
+    }
+  }
+  if (auto dataflow = keys.get<StringAttr>("dataflow"))
+    core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
+  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
+    core.efficiency = keys.number("efficiency", efficiency, clock);
+  if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
+    auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
+    core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
+  } else if (auto last = order.lastBeforeCore.find(op); last != order.lastBeforeCore.end()) {
+    core.reads = last->second;
+  }
+  return !keys.failed;
+}
+
+/// The accelerator's cost model, else the only one its cores name.
+bool readCostModel(accel::AcceleratorOp accelerator, Machine &machine) {
+  if (auto stated = accelerator.getEntries().getAs<StringAttr>("cost_model")) {
+    machine.costModel = stated.str();
+    return true;
+  }
+  accel::CoreOp first;
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>()) {
+    auto stated = core.getEntries().getAs<StringAttr>("cost_model");
+    if (!stated)
+      continue;
+    if (first && machine.costModel != stated.getValue()) {
+      auto error = emitError(accel::locationOf(core, "cost_model"))
+                   << "core '" << core.getSymName() << "' names cost model '" << stated.getValue()
+                   << "', but one accelerator has one cost model so far";
+      error.attachNote(accel::locationOf(first, "cost_model"))
+          << "core '" << first.getSymName() << "' names '" << machine.costModel << "'";
+      return false;
+    }
+    first = core;
+    machine.costModel = stated.str();
+  }
+  return true;
+}
+
+} // namespace
+
+FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
+  Machine machine;
+  machine.name = accelerator.getSymName().str();
+  machine.location = sourceOf(accel::blockLocation(accelerator));
+  Reader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
+  Rational clock;
+  if (auto stated = keys.get<accel::QuantityAttr>("clock")) {
+    clock = stated.quantity().value;
+    machine.clock = Hertz(keys.number("clock", stated, clock));
+  }
+  FailureOr<MemoryOrder> order = memoryOrder(accelerator);
+  if (failed(order))
+    return failure();
+  bool good = !keys.failed && readCostModel(accelerator, machine);
+  for (accel::MemoryOp memory : order->memories)
+    good &= readMemory(memory, clock, machine.memories.emplace_back());
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
+    good &= readCore(core, clock, *order, machine.cores.emplace_back());
+  for (auto power : accelerator.getBody().getOps<accel::PowerOp>()) {
+    Reader limits(power, power.getEntries(), "power", machine.origins);
+    machine.idle = Watts(limits.number("idle"));
+    machine.tdp = Watts(limits.number("tdp"));
+    machine.energyPerFlop =
+        JoulesPerFlop(limits.number("mac", limits.get<accel::QuantityAttr>("mac"), clock, 2));
+    good &= !limits.failed;
+  }
+  if (!good)
+    return failure();
+  return machine;
+}
+
+} // namespace accord

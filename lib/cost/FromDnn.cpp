@@ -1,0 +1,276 @@
+#include "lib/cost/FromDnn.h"
+#include "dialects/dnn/Dnn.h"
+#include "lib/cost/SourceOf.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+/// "bf16" for a tensor of bf16, in the words of the machine language.
+std::string arithmetic(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    type = shaped.getElementType();
+  if (type.isBF16())
+    return "bf16";
+  if (type.isF16())
+    return "fp16";
+  if (type.isTF32())
+    return "tf32";
+  if (type.isF64())
+    return "fp64";
+  if (isa<IntegerType>(type))
+    return "int" + std::to_string(type.getIntOrFloatBitWidth());
+  return "fp32";
+}
+
+/// In the words of the training language: "mixed(bf16)", "fp32".
+std::string describe(dnn::PrecisionAttr precision) {
+  std::string element = arithmetic(precision.getElement());
+  if (!precision.getMixed())
+    return element;
+  if (precision.getGradients() != precision.getElement())
+    element += ", gradients = " + arithmetic(precision.getGradients());
+  return "mixed(" + element + ")";
+}
+
+class Extractor {
+public:
+  Extractor(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches) : source(graph) {
+    out.microbatch = microbatch;
+    out.microbatches = microbatches;
+  }
+
+  std::optional<WorkGraph> run(std::string &error);
+
+private:
+  ValueId define(mlir::Value value, RegionId region, Category category);
+  ValueId idOf(mlir::Value value);
+  void block(Block &block, RegionId region);
+  void operation(mlir::Operation &op, RegionId region);
+  void repeat(dnn::RepeatOp op, OperationId id, RegionId region);
+  void work(WorkOpInterface op, Operation &into);
+  void gradientBuffers(mlir::Operation &op, Operation &into);
+  void residents();
+  std::string unique(mlir::Operation &op);
+  void fail(mlir::Operation &op, const char *what) {
+    if (problem.empty())
+      problem = "'" + op.getName().getStringRef().str() + "' " + what + " passes 2^63";
+  }
+
+  dnn::TrainingGraphOp source;
+  WorkGraph out;
+  DenseMap<mlir::Value, ValueId> ids;
+  llvm::StringMap<unsigned> names;
+  std::string problem;
+};
+
+ValueId Extractor::define(mlir::Value value, RegionId region, Category category) {
+  Value v;
+  v.region = region;
+  v.category = category;
+  if (auto bytes = bytesOf(value.getType(), out.microbatch))
+    v.bytes = *bytes;
+  else if (value.getDefiningOp())
+    fail(*value.getDefiningOp(), "has a result whose size");
+  if (auto stash = dyn_cast<dnn::StashType>(value.getType()))
+    v.slices = stash.getCount();
+  ValueId id = static_cast<ValueId>(out.values.size());
+  out.values.push_back(std::move(v));
+  ids[value] = id;
+  return id;
+}
+
+ValueId Extractor::idOf(mlir::Value value) { return ids.lookup(value); }
+
+/// Names come from the model's source; what passes add without a name gets its kind and a number.
+std::string Extractor::unique(mlir::Operation &op) {
+  std::string name;
+  if (auto given = op.getAttrOfType<StringAttr>(dnn::DnnDialect::kNameAttr))
+    name = given.str();
+  else if (auto repeat = dyn_cast<dnn::RepeatOp>(op))
+    name = repeat.getLabel().str();
+  else
+    name = op.getName().stripDialect().str();
+  unsigned &count = names[name];
+  return ++count == 1 ? name : name + "#" + std::to_string(count);
+}
+
+void Extractor::work(WorkOpInterface op, Operation &into) {
+  auto flops = op.getFlops(out.microbatch);
+  auto read = op.getBytesRead(out.microbatch), written = op.getBytesWritten(out.microbatch);
+  if (!flops || !read || !written)
+    return fail(*op.getOperation(), "has work that");
+  switch (op.getCoreKind()) {
+  case WorkCore::None:
+    into.core = CoreKind::None;
+    return;
+  case WorkCore::Tensor:
+    into.core = CoreKind::Tensor;
+    break;
+  case WorkCore::Vector:
+    into.core = CoreKind::Vector;
+    break;
+  }
+  into.flops = *flops;
+  into.bytesRead = *read;
+  into.bytesWritten = *written;
+  into.contraction = op.isContraction();
+  Work w = op.getWork();
+  for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))
+    into.domain.push_back({ShapedType::isDynamic(extent) ? out.microbatch : extent,
+                           kind == utils::IteratorType::reduction ? IteratorKind::Reduction : IteratorKind::Parallel});
+}
+
+/// Results that feed a gradient buffer are written there: no memory of their own, and a read when they accumulate.
+void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
+  Type format = source.getPrecision().getGradients();
+  for (OpResult result : op.getResults()) {
+    bool stored = llvm::any_of(result.getUsers(), [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!stored || !type || into.core == CoreKind::None)
+      continue;
+    auto own = bytesOf(type, out.microbatch);
+    auto buffer = bytesOf(RankedTensorType::get(type.getShape(), format), out.microbatch);
+    if (!own || !buffer)
+      return fail(op, "has a gradient whose size");
+    into.bytesWritten += *buffer - *own;
+    if (out.microbatches > 1)
+      into.bytesRead += *buffer;
+    if (result.hasOneUse())
+      out.values[idOf(result)].bytes = 0;
+  }
+}
+
+void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
+  RegionId body = static_cast<RegionId>(out.regions.size());
+  out.regions.emplace_back();
+  out.regions[body].name = op.getLabel().str();
+  out.regions[body].count = op.getCount();
+  out.regions[body].parent = parent;
+  out.regions[body].owner = id;
+  out.operations[id].body = body;
+
+  llvm::SetVector<mlir::Value> captured;
+  getUsedValuesDefinedAbove(op.getBody(), captured);
+  for (mlir::Value value : captured)
+    if (ids.count(value))
+      out.operations[id].operands.push_back(idOf(value));
+
+  Category category =
+      out.operations[id].phase == Phase::Forward ? Category::Activations : Category::Temporaries;
+  for (mlir::Value argument : op.getCarriedArguments())
+    define(argument, body, category);
+  for (auto [argument, stack] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed())) {
+    ValueId inside = define(argument, body, Category::Activations);
+    out.values[inside].alias = idOf(stack);
+    out.regions[body].unstashed.push_back({inside, idOf(stack)});
+  }
+  block(op.getBlock(), body);
+
+  dnn::YieldOp yield = op.getYield();
+  for (auto [argument, yielded, initial, result] :
+       llvm::zip(op.getCarriedArguments(), yield.getCarried(), op.getInits(), op.getCarried()))
+    out.regions[body].carried.push_back({idOf(argument), idOf(yielded), idOf(initial), idOf(result)});
+  for (auto [inside, stack] : llvm::zip(yield.getStashed(), op.getStashed()))
+    out.regions[body].stashed.push_back({idOf(inside), idOf(stack)});
+}
+
+void Extractor::operation(mlir::Operation &op, RegionId region) {
+  if (isa<dnn::GradientOp, dnn::YieldOp>(op))
+    return;
+  if (auto read = dyn_cast<dnn::ReadOp>(op)) {
+    out.values[define(read.getResult(), region, Category::Weights)].bytes = 0; // resident
+    return;
+  }
+  OperationId id = static_cast<OperationId>(out.operations.size());
+  out.operations.emplace_back();
+  out.regions[region].operations.push_back(id);
+  Operation described;
+  described.name = unique(op);
+  described.kind = op.getName().stripDialect().str();
+  described.region = region;
+  described.location = sourceOf(op.getLoc());
+  if (auto phase = op.getAttrOfType<dnn::PhaseAttr>(dnn::DnnDialect::kPhaseAttr))
+    described.phase = static_cast<Phase>(phase.getValue());
+  for (mlir::Value operand : op.getOperands())
+    if (ids.count(operand))
+      described.operands.push_back(idOf(operand));
+  Category category = described.phase == Phase::Forward ? Category::Activations : Category::Temporaries;
+  for (mlir::Value result : op.getResults())
+    described.results.push_back(define(result, region, category));
+  for (mlir::Value typed : op.getOperands())
+    if (isa<RankedTensorType>(typed.getType()) && isa<FloatType>(getElementTypeOrSelf(typed.getType()))) {
+      described.type = arithmetic(typed.getType());
+      break;
+    }
+  if (auto update = dyn_cast<dnn::UpdateOp>(op))
+    described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
+  if (auto worker = dyn_cast<WorkOpInterface>(op)) {
+    work(worker, described);
+    gradientBuffers(op, described);
+  }
+  if (described.core == CoreKind::None && op.getNumResults() == 1 && !described.operands.empty() &&
+      !isa<dnn::RepeatOp>(op))
+    out.values[described.results[0]].alias = described.operands[0];
+  out.operations[id] = std::move(described);
+  if (auto loop = dyn_cast<dnn::RepeatOp>(op))
+    repeat(loop, id, region);
+}
+
+void Extractor::block(Block &block, RegionId region) {
+  for (mlir::Operation &op : block)
+    operation(op, region);
+}
+
+void Extractor::residents() {
+  for (dnn::ParameterOp parameter : source.getParameters()) {
+    auto bytes = dnn::residentBytes(parameter, source.getOptimizer(), source.getPrecision());
+    if (!bytes)
+      return fail(*parameter.getOperation(), "needs memory that");
+    std::string name = parameter.getSymName().str();
+    out.residents.push_back({name, Category::Weights, bytes->weights});
+    out.residents.push_back({name, Category::Gradients, bytes->gradients});
+    if (bytes->optimizerStates)
+      out.residents.push_back({name, Category::OptimizerStates, bytes->optimizerStates});
+    out.parameters += parameter.getElements();
+  }
+}
+
+std::optional<WorkGraph> Extractor::run(std::string &error) {
+  out.model = source.getSymName().str();
+  out.optimizer = dnn::stringifyOptimizerKind(source.getOptimizer()).str();
+  out.precision = describe(source.getPrecision());
+  out.regions.resize(2);
+  out.regions[kMicrobatchRegion].name = "microbatch";
+  out.regions[kUpdateRegion].name = "update";
+  Block &micro = source.getMicrobatch().getBlock();
+  for (BlockArgument input : micro.getArguments())
+    define(input, kMicrobatchRegion, Category::Inputs);
+  block(micro, kMicrobatchRegion);
+  block(source.getOptimizerStep().getBlock(), kUpdateRegion);
+  residents();
+  for (Operation &op : out.operations)
+    for (ValueId result : op.results)
+      out.values[result].name = op.name;
+  if (!problem.empty()) {
+    error = problem;
+    return std::nullopt;
+  }
+  return std::move(out);
+}
+
+} // namespace
+
+std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
+                                       std::string &error) {
+  return Extractor(graph, microbatch, microbatches).run(error);
+}
+
+} // namespace accord

@@ -1,0 +1,72 @@
+#include "lib/emit/EstimateJson.h"
+#include "lib/emit/JsonText.h"
+#include "lib/support/Version.h"
+
+using namespace llvm;
+namespace accord {
+
+EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
+  EstimateTotals totals;
+  totals.parameters = graph.parameters;
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    if (graph.operations[id].body != kNone)
+      continue;
+    Count times = graph.executions(id);
+    totals.flops += times * graph.operations[id].flops;
+    if (id >= costs.operations.size())
+      continue;
+    totals.time += costs.operations[id].time * static_cast<double>(times);
+    totals.energy += costs.operations[id].energy * static_cast<double>(times);
+  }
+  for (const Resident &resident : graph.residents)
+    totals.memoryBytes += resident.bytes;
+  return totals;
+}
+
+json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                           const EstimateTotals &totals) {
+  json::Array operations;
+  for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.body != kNone)
+      continue;
+    const OperationCost &cost = costs.operations[id];
+    json::Object bytes;
+    for (size_t l = 0; l < cost.bytes.size() && l < machine.memories.size(); ++l)
+      bytes[json::ObjectKey(json::fixUTF8(machine.memories[l].name))] = cost.bytes[l].value;
+    bool placed = cost.core >= 0 && static_cast<size_t>(cost.core) < machine.cores.size();
+    operations.push_back(
+        json::Object{{"name", jsonString(op.name)},
+                     {"kind", jsonString(op.kind)},
+                     {"phase", name(op.phase)},
+                     {"core", placed ? jsonString(machine.cores[cost.core].name) : nullptr},
+                     {"count", jsonCount(graph.executions(id))},
+                     {"cycles", cost.cycles.value},
+                     {"time_s", cost.time.value},
+                     {"energy_J", cost.energy.value},
+                     {"flops", op.flops},
+                     {"bytes", std::move(bytes)},
+                     {"bound", jsonString(cost.bound)}});
+  }
+  json::Array assumptions;
+  for (const std::string &text : costs.assumptions)
+    assumptions.push_back(jsonString(text));
+  return json::Object{{"command", "estimate"},
+                      {"version", kVersion},
+                      {"status", "done"},
+                      {"model", jsonString(graph.model)},
+                      {"machine", jsonString(machine.name)},
+                      {"precision", jsonString(graph.precision)},
+                      {"optimizer", jsonString(graph.optimizer)},
+                      {"microbatch", graph.microbatch},
+                      {"microbatches", graph.microbatches},
+                      {"operations", std::move(operations)},
+                      {"totals", json::Object{{"parameters", totals.parameters},
+                                              {"flops", jsonCount(totals.flops)},
+                                              {"time_s", totals.time.value},
+                                              {"energy_J", totals.energy.value},
+                                              {"memory_bytes", jsonCount(totals.memoryBytes)}}},
+                      {"assumptions", std::move(assumptions)}};
+}
+
+} // namespace accord

@@ -1,0 +1,292 @@
+#include "lib/emit/JsonText.h"
+#include "lib/emit/Metrics.h"
+#include "lib/emit/PlanJson.h"
+#include <algorithm>
+
+using namespace llvm;
+namespace accord {
+namespace {
+
+/// Calls `one` for each element and collects what it returns.
+template <typename T, typename One> json::Array list(const std::vector<T> &items, One one) {
+  json::Array array;
+  for (const T &item : items)
+    array.push_back(one(item));
+  return array;
+}
+json::Array ids(const std::vector<uint32_t> &items) {
+  return list(items, [](uint32_t id) { return json::Value(static_cast<int64_t>(id)); });
+}
+json::Array strings(const std::vector<std::string> &items) {
+  return list(items, [](const std::string &s) { return jsonString(s); });
+}
+template <typename U> json::Array units(const std::vector<U> &items) {
+  return list(items, [](const U &u) { return json::Value(u.value); });
+}
+void addLocation(json::Object &object, const SourceLocation &location) {
+  if (location.file.empty())
+    return;
+  object["file"] = jsonString(location.file);
+  object["line"] = static_cast<int64_t>(location.line);
+  object["column"] = static_cast<int64_t>(location.column);
+}
+void addId(json::Object &object, StringRef key, uint32_t id) {
+  if (id != kNone)
+    object[key.str()] = static_cast<int64_t>(id);
+}
+json::Value origins(const std::map<std::string, Origin> &all) {
+  json::Object object;
+  for (const auto &[key, origin] : all) {
+    json::Object one{{"text", jsonString(origin.text)}};
+    if (!origin.source.empty())
+      one["source"] = jsonString(origin.source);
+    addLocation(one, origin.location);
+    object[json::ObjectKey(json::fixUTF8(key))] = std::move(one);
+  }
+  return object;
+}
+
+json::Value write(const Value &v) {
+  json::Object o{{"name", jsonString(v.name)}, {"bytes", v.bytes}, {"category", name(v.category)}};
+  addId(o, "region", v.region);
+  addId(o, "alias", v.alias);
+  if (v.slices != 1)
+    o["slices"] = v.slices;
+  return o;
+}
+
+json::Value write(const Operation &op) {
+  json::Object o{{"name", jsonString(op.name)},   {"kind", jsonString(op.kind)},
+                 {"phase", name(op.phase)},       {"core", name(op.core)},
+                 {"type", jsonString(op.type)},   {"flops", op.flops},
+                 {"bytes_read", op.bytesRead},    {"bytes_written", op.bytesWritten},
+                 {"contraction", op.contraction}, {"operands", ids(op.operands)},
+                 {"results", ids(op.results)},    {"region", static_cast<int64_t>(op.region)}};
+  if (!op.domain.empty())
+    o["domain"] = list(op.domain, [](const Loop &loop) {
+      return json::Value(
+          json::Object{{"extent", loop.extent},
+                       {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
+    });
+  addId(o, "body", op.body);
+  addLocation(o, op.location);
+  return o;
+}
+
+json::Value write(const Region &r) {
+  auto slice = [](const Region::Slice &s) {
+    return json::Value(json::Object{{"inside", static_cast<int64_t>(s.inside)},
+                                    {"stacked", static_cast<int64_t>(s.stacked)}});
+  };
+  json::Object o{
+      {"name", jsonString(r.name)}, {"count", r.count}, {"operations", ids(r.operations)}};
+  addId(o, "parent", r.parent);
+  addId(o, "owner", r.owner);
+  o["carried"] = list(r.carried, [](const Region::Carried &c) {
+    return json::Value(json::Object{{"argument", static_cast<int64_t>(c.argument)},
+                                    {"yielded", static_cast<int64_t>(c.yielded)},
+                                    {"initial", static_cast<int64_t>(c.initial)},
+                                    {"result", static_cast<int64_t>(c.result)}});
+  });
+  o["stashed"] = list(r.stashed, slice);
+  o["unstashed"] = list(r.unstashed, slice);
+  return o;
+}
+
+json::Value write(const WorkGraph &g) {
+  return json::Object{
+      {"model", jsonString(g.model)},
+      {"precision", jsonString(g.precision)},
+      {"optimizer", jsonString(g.optimizer)},
+      {"microbatch", g.microbatch},
+      {"microbatches", g.microbatches},
+      {"parameters", g.parameters},
+      {"values", list(g.values, [](const Value &v) { return write(v); })},
+      {"operations", list(g.operations, [](const Operation &op) { return write(op); })},
+      {"regions", list(g.regions, [](const Region &r) { return write(r); })},
+      {"residents", list(g.residents, [](const Resident &r) {
+         return json::Value(json::Object{
+             {"name", jsonString(r.name)}, {"category", name(r.category)}, {"bytes", r.bytes}});
+       })}};
+}
+
+json::Value write(const Machine &m) {
+  json::Object o{{"name", jsonString(m.name)},
+                 {"clock_hz", m.clock.value},
+                 {"idle_W", m.idle.value},
+                 {"tdp_W", m.tdp.value},
+                 {"energy_per_flop_J", m.energyPerFlop.value},
+                 {"cost_model", jsonString(m.costModel)},
+                 {"origins", origins(m.origins)},
+                 {"memories", list(m.memories,
+                                   [](const Memory &l) {
+                                     return json::Value(
+                                         json::Object{{"name", jsonString(l.name)},
+                                                      {"kind", jsonString(l.kind)},
+                                                      {"capacity_bytes", l.capacity.value},
+                                                      {"bandwidth_bytes_per_s", l.bandwidth.value},
+                                                      {"latency_s", l.latency.value},
+                                                      {"energy_per_byte_J", l.energy.value},
+                                                      {"double_buffered", l.doubleBuffered},
+                                                      {"origins", origins(l.origins)}});
+                                   })},
+                 {"cores", list(m.cores, [](const Core &c) {
+                    json::Object peak;
+                    for (const auto &[type, rate] : c.peak)
+                      peak[json::ObjectKey(json::fixUTF8(type))] = rate.value;
+                    return json::Value(json::Object{{"name", jsonString(c.name)},
+                                                    {"kind", name(c.kind)},
+                                                    {"count", c.count},
+                                                    {"peak_flops_per_s", std::move(peak)},
+                                                    {"rows", c.rows},
+                                                    {"cols", c.cols},
+                                                    {"lanes", c.lanes},
+                                                    {"dataflow", jsonString(c.dataflow)},
+                                                    {"reads", c.reads},
+                                                    {"efficiency", c.efficiency},
+                                                    {"origins", origins(c.origins)}});
+                  })}};
+  addLocation(o, m.location);
+  return o;
+}
+
+json::Value write(const Costs &costs) {
+  return json::Object{{"assumptions", strings(costs.assumptions)},
+                      {"operations", list(costs.operations, [](const OperationCost &c) {
+                         return json::Value(json::Object{{"core", c.core},
+                                                         {"time_s", c.time.value},
+                                                         {"cycles", c.cycles.value},
+                                                         {"compute_s", c.compute.value},
+                                                         {"bytes", units(c.bytes)},
+                                                         {"transfer_s", units(c.transfer)},
+                                                         {"energy_J", c.energy.value},
+                                                         {"model", jsonString(c.model)},
+                                                         {"type", jsonString(c.type)},
+                                                         {"bound", jsonString(c.bound)},
+                                                         {"formula", jsonString(c.formula)}});
+                       })}};
+}
+
+json::Value write(const Schedule &s) {
+  return json::Object{
+      {"step_ps", s.step.value},
+      {"bound_ps", s.bound.value},
+      {"proof", jsonString(s.proof)},
+      {"regions", list(s.regions, [](const RegionSchedule &r) {
+         return json::Value(json::Object{{"length_ps", r.length.value},
+                                         {"critical_path_ps", r.criticalPath.value},
+                                         {"resource_bound_ps", r.resourceBound.value},
+                                         {"slots", list(r.slots, [](const Slot &slot) {
+                                            return json::Value(json::Object{
+                                                {"operation", static_cast<int64_t>(slot.operation)},
+                                                {"core", slot.core},
+                                                {"instance", slot.instance},
+                                                {"start_ps", slot.start.value},
+                                                {"duration_ps", slot.duration.value}});
+                                          })}});
+       })}};
+}
+
+json::Object byCategory(const std::array<int64_t, kCategories> &bytes) {
+  json::Object o;
+  for (unsigned c = 0; c < kCategories; ++c)
+    o[name(static_cast<Category>(c))] = bytes[c];
+  return o;
+}
+
+json::Value write(const MemoryUse &memory, const Metrics &metrics) {
+  return json::Object{{"peak_bytes", memory.peak},
+                      {"capacity_bytes", metrics.capacity},
+                      {"when_ps", memory.when.value},
+                      {"at_peak", byCategory(memory.atPeak)},
+                      {"timeline", list(memory.timeline, [](const MemoryPoint &p) {
+                         json::Array bytes;
+                         for (int64_t b : p.bytes)
+                           bytes.push_back(b);
+                         return json::Value(
+                             json::Object{{"time_ps", p.time.value}, {"bytes", std::move(bytes)}});
+                       })}};
+}
+
+} // namespace
+
+ObjectiveKind objectiveKind(StringRef name) {
+  if (name == "throughput")
+    return {"samples/s", true};
+  if (name == "mfu" || name == "utilization")
+    return {"", true};
+  if (name == "energy")
+    return {"J", false};
+  if (name == "memory")
+    return {"B", false};
+  return {"s", false}; // step_time
+}
+
+double gapOf(const Plan &plan) {
+  bool maximize = objectiveKind(plan.objective).maximize;
+  double better = plan.objectiveBound, worse = plan.objectiveValue;
+  double large = maximize ? better : worse, small = maximize ? worse : better;
+  if (!(large > 0) || !(small >= 0))
+    return 1;
+  return std::clamp(1 - small / large, 0.0, 1.0);
+}
+
+json::Value toJson(const Plan &plan) {
+  Metrics metrics = measure(plan);
+  const char *unit = objectiveKind(plan.objective).unit;
+  json::Array layers;
+  if (!plan.graph.regions.empty())
+    for (OperationId id : plan.graph.regions[kMicrobatchRegion].operations)
+      if (id < plan.graph.operations.size() && plan.graph.operations[id].phase == Phase::Forward)
+        layers.push_back(jsonString(plan.graph.operations[id].name));
+  json::Array stages;
+  stages.push_back(json::Object{{"name", "stage 0"},
+                                {"devices", 1},
+                                {"layers", std::move(layers)},
+                                {"time_s", metrics.step.value},
+                                {"memory_bytes", plan.memory.peak}});
+  json::Array timing = list(plan.timing, [](const Timing &t) {
+    return json::Value(json::Array{t.earliest.value, t.latest.value});
+  });
+  json::Array conflicts = list(plan.conflicts, [](const Conflict &c) {
+    return json::Value(json::Object{{"constraint", jsonString(c.constraint)},
+                                    {"file", jsonString(c.file)},
+                                    {"line", static_cast<int64_t>(c.line)},
+                                    {"detail", jsonString(c.detail)}});
+  });
+  return json::Object{{"schema", 1},
+                      {"command", "compile"},
+                      {"version", jsonString(plan.version)},
+                      {"status", plan.feasible ? "done" : "infeasible"},
+                      {"job", jsonString(plan.job)},
+                      {"objective", json::Object{{"name", jsonString(plan.objective)},
+                                                 {"value", plan.objectiveValue},
+                                                 {"unit", unit}}},
+                      {"bound", json::Object{{"value", plan.objectiveBound},
+                                             {"unit", unit},
+                                             {"proof", jsonString(plan.schedule.proof)}}},
+                      {"gap", metrics.gap},
+                      {"step_time_s", metrics.step.value},
+                      {"throughput", metrics.throughput},
+                      {"model_flops", jsonCount(metrics.modelFlops)},
+                      {"mfu", metrics.mfu},
+                      {"energy_J", metrics.energy.value},
+                      {"batch", plan.batch},
+                      {"tensor_parallel", 1},
+                      {"pipeline_parallel", 1},
+                      {"data_parallel", 1},
+                      {"microbatch", plan.graph.microbatch},
+                      {"microbatches", plan.graph.microbatches},
+                      {"stages", std::move(stages)},
+                      {"memory", write(plan.memory, metrics)},
+                      {"assumptions", strings(plan.assumptions)},
+                      {"conflict", std::move(conflicts)},
+                      {"critical_path", ids(plan.criticalPath)},
+                      {"graph", write(plan.graph)},
+                      {"machine", write(plan.machine)},
+                      {"costs", write(plan.costs)},
+                      {"schedule", write(plan.schedule)},
+                      {"timing_ps", std::move(timing)}};
+}
+
+} // namespace accord

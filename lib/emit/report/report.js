@@ -1,0 +1,134 @@
+// Reads the plan's numbers from the page and fills it.
+const data = JSON.parse(byId("data").textContent);
+const h = data.headline;
+
+function pin(id) {
+  const op = data.operations[id], host = byId("pinned");
+  host.replaceChildren(el("b", {}, op.name), el("span", { class: "quiet" }, `  ${words(data.phases[op.phase])}, ${op.kind}, ${op.count} × ${seconds(op.time)}, bound: ${op.bound}` + (op.where ? `, ${op.where}` : "")),
+    el("div", {}, el("code", {}, op.formula || "no formula: takes no time")));
+  host.hidden = false;
+}
+
+function header() {
+  byId("title").textContent = `${data.model} on ${data.machine}`;
+  byId("status").textContent = data.feasible ? "feasible" : "infeasible";
+  byId("status").classList.toggle("bad", !data.feasible);
+  byId("subtitle").textContent = [data.precision, data.optimizer, `batch ${h.batch} = ${data.microbatch} × ${data.microbatches} micro-batches`,
+    si(h.parameters, " parameters"), `${si(h.flops, "FLOP")} per step`, `job ${data.job}`].join("  ·  ");
+  const tile = (label, value, unit, note, share, color) => el("div", { class: "tile" }, el("div", { class: "label" }, label),
+    el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
+    share === undefined ? null : el("div", { class: "bar", role: "meter", "aria-label": label, "aria-valuenow": (share * 100).toFixed(1), "aria-valuemin": 0, "aria-valuemax": 100 },
+      el("i", { style: `width:${Math.min(100, share * 100)}%` + (color ? `;background:var(--${color})` : "") })),
+    el("div", { class: "note" }, note));
+  const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
+  const full = h.capacity ? h.memory / h.capacity : 0;
+  byId("headline").append(
+    tile("Step time", ...split(seconds(h.step)), h.energy > 0 ? `${si(h.energy, "J")} per step` : "one step of training"),
+    tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : "at full speed"),
+    tile("MFU", trim(h.mfu * 100, 3), "%", `of ${si(h.peak, "FLOP/s")} ${h.peakType}`, h.mfu),
+    tile("Memory", ...split(bytes(h.memory)), h.capacity ? `${percent(full)} of ${bytes(h.capacity)}` : "capacity not stated", h.capacity ? full : undefined, full > 1 ? "bad" : full > 0.9 ? "data_gradient" : ""),
+    tile("Gap to the bound", trim(h.gap * 100, 3), "%", `bound ${trim(h.objectiveBound, 5)} ${h.objectiveUnit}: ${h.proof || "no proof"}`, h.gap));
+}
+
+function lists() {
+  const fill = (id, items) => byId(id).append(...items.map(i => el("li", {}, i)));
+  fill("assumptions", data.assumptions.length ? data.assumptions : ["none"]);
+  if (!data.conflicts.length) return;
+  byId("conflicts").hidden = false;
+  fill("conflict-list", data.conflicts.map(c => c.constraint + (c.file ? ` (${c.file}:${c.line})` : "") + (c.detail ? `: ${c.detail}` : "")));
+}
+
+function legends() {
+  byId("phases").append(...data.phases.filter((_, p) => data.operations.some(o => o.phase === p && o.time > 0)).map(p => el("span", {}, swatch(p), words(p))),
+    el("span", {}, swatch("critical"), "critical path"));
+  const peak = data.memory.atPeak;
+  byId("categories").append(el("span", {}, "at the peak:"), ...data.categories.map((c, i) => el("span", {}, swatch(c), `${words(c)} ${bytes(peak[i])}`)));
+}
+
+function views(timeline) {
+  const host = byId("views"), button = (text, action, label) => host.append(el("button", { type: "button", onclick: action, "aria-label": label || text }, text));
+  button("−", () => timeline.zoomBy(2), "zoom out");
+  button("+", () => timeline.zoomBy(0.5), "zoom in");
+  button("whole step", () => timeline.zoomTo(0, timeline.total));
+  const show = (start, length) => () => timeline.zoomTo(start - length * 0.01, start + length * 1.01);
+  if (data.microbatches > 1) button("one micro-batch", show(0, timeline.microLength));
+  let shown = 0;
+  const repeats = (r, origin) => {
+    for (const s of data.regions[r].slots)
+      if (s[4] >= 0 && ++shown <= 6) {
+        button("one " + data.regions[s[4]].name, show(origin + s[2], data.regions[s[4]].length));
+        repeats(s[4], origin + s[2]);
+      }
+  };
+  if (data.regions.length) repeats(0, 0);
+  if (data.regions.length > 1 && data.regions[1].length > 0) button("update", show(timeline.updateStart, data.regions[1].length));
+  const critical = el("button", { type: "button", "aria-pressed": "true", onclick: () => {
+    timeline.showCritical = !timeline.showCritical;
+    critical.setAttribute("aria-pressed", String(timeline.showCritical));
+    timeline.draw();
+  } }, "critical path");
+  host.append(critical);
+}
+
+function topTable() {
+  const columns = [
+    ["operation", r => r.op.name, (r, td) => td.append(el("i", { class: "dot", style: `background:var(--${data.phases[r.op.phase]})`, title: words(data.phases[r.op.phase]) }), r.op.name,
+      r.critical ? el("span", { class: "flag" }, "critical") : ""), "name"],
+    ["kind", r => r.op.kind],
+    ["count", r => r.op.count, (r, td) => td.append(digits4(r.op.count)), "n"],
+    ["each", r => r.op.time, (r, td) => td.append(seconds(r.op.time)), "n"],
+    ["in a step", r => r.total, (r, td) => td.append(seconds(r.total)), "n"],
+    ["share", r => r.share, (r, td) => td.append(percent(r.share), el("span", { class: "mini" }, el("i", { style: `width:${(r.share / rows[0].share) * 100}%;background:var(--${data.phases[r.op.phase]})` }))), "n"],
+    ["FLOP", r => r.op.flops, (r, td) => td.append(r.op.flops ? si(r.op.flops, "") : "0"), "n"],
+    ["bound", r => r.op.bound, null, "name"],
+    ["formula", r => r.op.formula, (r, td) => td.append(el("details", {}, el("summary", { title: "show all of it" }, el("code", {}, r.op.formula)))), "formula"]];
+  const rows = data.top.map(t => ({ ...t, op: data.operations[t.operation] })), largest = rows.slice();
+  const table = byId("top"), body = el("tbody");
+  const fill = list => body.replaceChildren(...list.map(r => el("tr", {}, ...columns.map(([, key, cell, cls]) => {
+    const td = el("td", { class: cls });
+    if (cell) cell(r, td); else td.append(String(key(r)));
+    return td;
+  }))));
+  let sorted = null, up = false;
+  const head = columns.map(([name, key, , cls], c) => el("th", { scope: "col", class: cls }, el("button", { type: "button", onclick: () => {
+    up = sorted === c ? !up : typeof key(largest[0] || { op: {} }) === "string";
+    sorted = c;
+    fill(largest.slice().sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1); }));
+  } }, name)));
+  table.append(el("caption", {}, `${rows.length} of ${data.operations.filter(o => o.time > 0).length} operations, by time in a step; select a heading to sort`), el("thead", {}, el("tr", {}, ...head)), body);
+  if (rows.length) fill(rows);
+}
+
+function whatIf() {
+  if (!data.whatIf.length) return;
+  byId("whatif").hidden = false;
+  const delta = (now, base, lower) => {
+    const change = base ? now / base - 1 : 0;
+    const cls = Math.abs(change) < 5e-4 ? "quiet" : (change < 0) === lower ? "better" : "worse";
+    return el("span", { class: cls }, (change >= 0 ? "+" : "−") + trim(Math.abs(change) * 100, 3) + " %");
+  };
+  const cells = (name, step, throughput, memory, note, base) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, seconds(step)), el("td", { class: "n" }, base ? delta(step, h.step, true) : ""),
+    el("td", { class: "n" }, digits4(throughput) + " samples/s"), el("td", { class: "n" }, bytes(memory)), el("td", { class: "n" }, base ? delta(memory, h.memory, true) : ""), el("td", {}, note));
+  byId("whatif-table").append(el("caption", {}, "the same training with one thing changed, planned anew"),
+    el("thead", {}, el("tr", {}, ...[["change"], ["step time", "n"], ["", "n"], ["throughput", "n"], ["memory", "n"], ["", "n"], ["then"]].map(([t, c]) => el("th", { scope: "col", class: c }, t)))),
+    el("tbody", {}, cells("as planned", h.step, h.throughput, h.memory, "", false),
+      ...data.whatIf.map(w => cells(w.change, w.step, w.throughput, w.memory, (w.feasible ? "" : "infeasible: ") + w.note, true))));
+}
+
+header();
+lists();
+legends();
+const timeline = new Timeline(data, byId("timeline"), byId("memory"), byId("tip"), pin);
+byId("timeline").setAttribute("aria-label", `Timeline of one step of ${seconds(h.step)} on ${data.tracks.length} cores; arrow keys pan, plus and minus zoom`);
+byId("memory").setAttribute("aria-label", `Device memory over the step: at most ${bytes(h.memory)}` + (h.capacity ? ` of ${bytes(h.capacity)}` : ""));
+views(timeline);
+drawKinds(data, byId("kinds"));
+drawRoofline(data, byId("roofline"), pin);
+topTable();
+whatIf();
+byId("footer").textContent = `accord ${data.version}`;
+// "#view=from,to" in picoseconds opens the page at a place worth sharing.
+const place = /^#view=(-?[\d.e+]+),(-?[\d.e+]+)$/.exec(location.hash);
+if (place) timeline.zoomTo(Number(place[1]), Number(place[2])); else timeline.draw();
+new ResizeObserver(() => timeline.draw()).observe(byId("timeline").parentElement);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timeline.draw());

@@ -1,0 +1,250 @@
+#include "lib/solve/ScheduleStep.h"
+#include "lib/analysis/CriticalPath.h"
+#include "lib/solve/SchedulingProblem.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+constexpr int64_t kWhole = 1000000; ///< all of a memory's bandwidth, in ppm
+
+struct Load {
+  std::vector<int64_t> cores, memories; ///< picoseconds of one iteration, bodies included
+};
+
+class StepScheduler {
+public:
+  StepScheduler(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                const ScheduleOptions &options)
+      : graph_(graph), machine_(machine), costs_(costs), options_(options),
+        deps_(Dependences::of(graph)), durations_(durationsOf(graph, costs)),
+        loads_(graph.regions.size()) {}
+
+  std::variant<Schedule, std::vector<Issue>> run() {
+    if (sumOfWork(graph_, durations_) >= kLongestStep)
+      return std::vector<Issue>{
+          {"A0452",
+           fmt::format(
+               "a step of '{}' takes longer than 26 days on '{}', one operation after the other",
+               graph_.model, machine_.name),
+           machine_.location,
+           {}}};
+    path_ = CriticalPath::of(graph_, deps_, durations_);
+    schedule_.regions.resize(graph_.regions.size());
+    region(kMicrobatchRegion);
+    region(kUpdateRegion);
+    const RegionSchedule &micro = schedule_.regions[kMicrobatchRegion],
+                         &update = schedule_.regions[kUpdateRegion];
+    schedule_.step = {graph_.microbatches * micro.length.value + update.length.value};
+    auto [microBound, microProof] = bound(kMicrobatchRegion);
+    auto [updateBound, updateProof] = bound(kUpdateRegion);
+    schedule_.bound = {graph_.microbatches * microBound + updateBound};
+    if (updateBound == 0 || microProof == updateProof)
+      schedule_.proof = microProof;
+    else if (microBound == 0)
+      schedule_.proof = updateProof;
+    else
+      schedule_.proof = "micro-batch: " + microProof + "; update: " + updateProof;
+    return std::move(schedule_);
+  }
+
+private:
+  /// Share of a memory's bandwidth, rounded up for the schedule and down for the bound.
+  int64_t share(OperationId id, size_t memory, bool up) const {
+    double transfer = costs_.operations[id].transfer[memory].value * 1e12,
+           time = static_cast<double>(durations_[id].value);
+    if (time <= 0 || transfer <= 0)
+      return 0;
+    double ppm = transfer / time * static_cast<double>(kWhole);
+    return std::clamp<int64_t>(static_cast<int64_t>(up ? std::ceil(ppm) : std::floor(ppm)), 0,
+                               kWhole);
+  }
+
+  SchedulingProblem problemOf(RegionId r, bool up) const {
+    SchedulingProblem problem;
+    size_t cores = machine_.cores.size();
+    for (const Core &core : machine_.cores)
+      problem.addResource("core " + core.name, 1);
+    for (const Memory &memory : machine_.memories)
+      problem.addResource("memory " + memory.name + " bandwidth", kWhole);
+    std::vector<uint32_t> task(graph_.operations.size());
+    for (OperationId id : graph_.regions[r].operations) {
+      std::vector<SchedulingProblem::Usage> usage;
+      RegionId body = graph_.operations[id].body;
+      int64_t duration = durations_[id].value;
+      if (body != kNone) {
+        duration = graph_.regions[body].count * schedule_.regions[body].length.value;
+        for (size_t c = 0; c < cores; ++c)
+          if (loads_[body].cores[c] > 0)
+            usage.push_back({static_cast<uint32_t>(c), 1});
+        for (size_t m = 0; m < machine_.memories.size(); ++m)
+          if (loads_[body].memories[m] > 0)
+            usage.push_back({static_cast<uint32_t>(cores + m), kWhole});
+      } else {
+        if (costs_.operations[id].core >= 0)
+          usage.push_back({static_cast<uint32_t>(costs_.operations[id].core), 1});
+        for (size_t m = 0; m < machine_.memories.size(); ++m)
+          if (int64_t ppm = share(id, m, up); ppm > 0)
+            usage.push_back({static_cast<uint32_t>(cores + m), ppm});
+      }
+      task[id] = problem.addTask(duration, std::move(usage));
+      for (OperationId before : deps_.predecessors[id])
+        problem.addPrecedence(task[before], task[id]);
+    }
+    return problem;
+  }
+
+  void region(RegionId r) {
+    const Region &region = graph_.regions[r];
+    Load &load = loads_[r];
+    load.cores.resize(machine_.cores.size());
+    load.memories.resize(machine_.memories.size());
+    for (OperationId id : region.operations) {
+      const OperationCost &cost = costs_.operations[id];
+      if (RegionId body = graph_.operations[id].body; body != kNone) {
+        this->region(body);
+        for (size_t c = 0; c < load.cores.size(); ++c)
+          load.cores[c] += graph_.regions[body].count * loads_[body].cores[c];
+        for (size_t m = 0; m < load.memories.size(); ++m)
+          load.memories[m] += graph_.regions[body].count * loads_[body].memories[m];
+        continue;
+      }
+      if (cost.core >= 0)
+        load.cores[cost.core] += durations_[id].value;
+      for (size_t m = 0; m < load.memories.size(); ++m)
+        load.memories[m] += std::min<int64_t>(
+            static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12)), durations_[id].value);
+    }
+
+    SchedulingProblem problem = problemOf(r, true);
+    SchedulingProblem::Solution solution = problem.solve({options_.improvements});
+    RegionSchedule &out = schedule_.regions[r];
+    for (size_t i = 0; i < region.operations.size(); ++i) {
+      OperationId id = region.operations[i];
+      out.slots.push_back({id,
+                           graph_.operations[id].body != kNone ? -1 : costs_.operations[id].core,
+                           0,
+                           {solution.start[i]},
+                           {problem.tasks()[i].duration}});
+    }
+    std::sort(out.slots.begin(), out.slots.end(), [](const Slot &a, const Slot &b) {
+      return a.start != b.start ? a.start < b.start : a.operation < b.operation;
+    });
+    out.length = {solution.length};
+    out.criticalPath = path_.length[r];
+    for (const auto *loads : {&load.cores, &load.memories})
+      for (int64_t one : *loads)
+        out.resourceBound.value = std::max(out.resourceBound.value, one);
+  }
+
+  /// Of one iteration of a top region, whatever the order and overlap of the iterations inside.
+  std::pair<int64_t, std::string> bound(RegionId r) const {
+    std::pair<int64_t, std::string> best{path_.length[r].value, "critical path"};
+    auto consider = [&](int64_t length, const std::string &proof) {
+      if (length > best.first)
+        best = {length, proof};
+    };
+    for (size_t c = 0; c < machine_.cores.size(); ++c)
+      consider(loads_[r].cores[c], "core " + machine_.cores[c].name);
+    for (size_t m = 0; m < machine_.memories.size(); ++m)
+      consider(loads_[r].memories[m], "memory " + machine_.memories[m].name + " bandwidth");
+    const auto &operations = graph_.regions[r].operations;
+    bool flat = std::all_of(operations.begin(), operations.end(),
+                            [&](OperationId id) { return graph_.operations[id].body == kNone; });
+    if (flat && best.first < schedule_.regions[r].length.value) {
+      SchedulingProblem::Bound exact = problemOf(r, false).lowerBound();
+      consider(exact.length, exact.proof);
+    }
+    return best;
+  }
+
+  const WorkGraph &graph_;
+  const Machine &machine_;
+  const Costs &costs_;
+  const ScheduleOptions &options_;
+  Dependences deps_;
+  std::vector<Picoseconds> durations_;
+  std::vector<Load> loads_; ///< by RegionId
+  CriticalPath path_;
+  Schedule schedule_;
+};
+
+} // namespace
+
+std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
+                                                        const Machine &machine, const Costs &costs,
+                                                        const ScheduleOptions &options) {
+  std::vector<Issue> issues;
+  if (costs.operations.size() != graph.operations.size())
+    issues.push_back({"A0917",
+                      fmt::format("{} costs for {} operations", costs.operations.size(),
+                                  graph.operations.size()),
+                      {},
+                      {}});
+  for (OperationId id = 0; issues.empty() && id < costs.operations.size(); ++id) {
+    const OperationCost &cost = costs.operations[id];
+    const Operation &op = graph.operations[id];
+    if (op.body != kNone)
+      continue;
+    if (!Picoseconds::fits(cost.time))
+      issues.push_back({"A0452",
+                        fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name,
+                                    cost.time.value),
+                        op.location,
+                        {}});
+    else if (cost.core < -1 || cost.core >= static_cast<int>(machine.cores.size()) ||
+             cost.transfer.size() != machine.memories.size())
+      issues.push_back(
+          {"A0917",
+           fmt::format(
+               "the cost of '{}' is for core {} and {} memories, '{}' has {} cores and {} memories",
+               op.name, cost.core, cost.transfer.size(), machine.name, machine.cores.size(),
+               machine.memories.size()),
+           op.location,
+           {}});
+  }
+  if (!issues.empty())
+    return issues;
+  return StepScheduler(graph, machine, costs, options).run();
+}
+
+void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &costs) {
+  auto fill = [&](auto &&self, RegionId r) -> void {
+    for (OperationId id : graph.regions[r].operations) {
+      RegionId body = graph.operations[id].body;
+      if (body == kNone)
+        continue;
+      self(self, body);
+      const Region &region = graph.regions[body];
+      double count = static_cast<double>(region.count);
+      OperationCost sum;
+      for (OperationId inner : region.operations) {
+        const OperationCost &cost = costs.operations[inner];
+        sum.bytes.resize(std::max(sum.bytes.size(), cost.bytes.size()));
+        sum.transfer.resize(std::max(sum.transfer.size(), cost.transfer.size()));
+        for (size_t m = 0; m < cost.bytes.size(); ++m)
+          sum.bytes[m] += cost.bytes[m] * count;
+        for (size_t m = 0; m < cost.transfer.size(); ++m)
+          sum.transfer[m] += cost.transfer[m] * count;
+        sum.compute += cost.compute * count;
+        sum.energy += cost.energy * count;
+      }
+      const OperationCost &old = costs.operations[id];
+      sum.bytes.resize(std::max(sum.bytes.size(), old.bytes.size()));
+      sum.transfer.resize(std::max(sum.transfer.size(), old.transfer.size()));
+      Picoseconds length = schedule.regions[body].length;
+      sum.time = length.seconds() * count;
+      sum.model = "schedule";
+      sum.bound = "critical path";
+      sum.formula = fmt::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s",
+                                region.count, length.seconds().value, sum.time.value);
+      costs.operations[id] = std::move(sum);
+    }
+  };
+  fill(fill, kMicrobatchRegion);
+  fill(fill, kUpdateRegion);
+}
+
+} // namespace accord

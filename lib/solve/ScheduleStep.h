@@ -1,0 +1,30 @@
+// Schedules a whole training step, bodies first, and proves how far from the best it can be.
+#pragma once
+#include "lib/model/Check.h"
+#include "lib/model/Costs.h"
+#include "lib/model/Plan.h"
+#include "lib/model/Schedule.h"
+#include <variant>
+
+namespace accord {
+
+struct ScheduleOptions {
+  unsigned improvements = 4; ///< forward-backward rounds per region (`--effort`)
+};
+
+/// One schedule per region. A repeat is one unit of count * length that holds the cores and
+/// memories its body uses all the while. An operation holds its core (one lane per core: it is
+/// spread over all `count` instances) and the share transfer / time of each memory's bandwidth.
+/// `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the update
+/// follow one another), each the largest of its critical path (max-plus, iterations may overlap),
+/// each core's and each memory's total work. Issues: A0917 costs and graph do not fit together,
+/// A0452 a step longer than 26 days.
+std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
+                                                        const Machine &machine, const Costs &costs,
+                                                        const ScheduleOptions &options = {});
+
+/// Fills what a schedule tells about repeats: time = count * length, energy and bytes of all
+/// iterations, bound "critical path".
+void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &costs);
+
+} // namespace accord

@@ -1,0 +1,375 @@
+// Statements of a model body.
+#include "lib/syntax/ModelBuilder.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+
+ModelBuilder::ModelBuilder(Diagnostics &diags, DeclarationScope &declarations, ModuleOp module)
+    : diags(diags), declarations(declarations), module(module), builder(module.getContext()) {}
+ModelBuilder::~ModelBuilder() = default;
+
+Location ModelBuilder::at(SourceRange range) {
+  if (!range.valid())
+    return UnknownLoc::get(module.getContext());
+  Position p = diags.sources().position(range);
+  return FileLineColLoc::get(module.getContext(), diags.sources().path(range.file), p.line, p.column);
+}
+
+std::string ModelBuilder::path(llvm::StringRef label) {
+  std::string name = prefix + label.str();
+  unsigned &count = used[name];
+  return ++count == 1 ? name : name + "_" + std::to_string(count);
+}
+
+std::string ModelValue::describe() const {
+  if (number())
+    return number()->dimensionless() ? "the number " + number()->print() : number()->print();
+  if (truth())
+    return *truth() ? "true" : "false";
+  if (auto *text = std::get_if<std::string>(&content))
+    return "'" + *text + "'";
+  if (list())
+    return fmt::format("a list of {}", list()->size());
+  if (tensor()) {
+    auto type = cast<RankedTensorType>(tensor()->getType());
+    std::string dims;
+    for (int64_t i = dnn::batchRank(type); i < type.getRank(); ++i)
+      dims += (dims.empty() ? "" : " x ") + std::to_string(type.getDimSize(i));
+    return dims.empty() ? "a tensor with one value" : "a tensor of " + dims;
+  }
+  return "nothing";
+}
+
+ModelBuilder::Variable *ModelBuilder::lookup(llvm::StringRef name) {
+  for (Scope *s = scope; s; s = s->parent)
+    if (auto found = s->variables.find(name.str()); found != s->variables.end())
+      return &found->second;
+  return nullptr;
+}
+
+void ModelBuilder::declare(const ast::Name &name, ModelValue value, bool assignable) {
+  Variable variable;
+  variable.value = std::move(value);
+  variable.declared = name.range;
+  variable.assignable = assignable;
+  auto [it, isNew] = scope->variables.try_emplace(name.text, std::move(variable));
+  if (!isNew)
+    diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text))
+        .note(it->second.declared, "the earlier declaration")
+        .help("a value that changes is declared once with 'var' and then assigned");
+}
+
+void ModelBuilder::run(const std::vector<ast::Statement> &body) {
+  for (const ast::Statement &statement : body)
+    run(statement);
+}
+
+void ModelBuilder::run(const ast::Statement &statement) {
+  if (operations > kMaxOperations)
+    return;
+  std::visit(
+      [&](const auto &node) {
+        using T = std::decay_t<decltype(node)>;
+        if constexpr (std::is_same_v<T, ast::Input>)
+          input(node);
+        else if constexpr (std::is_same_v<T, ast::Bind>)
+          bind(node);
+        else if constexpr (std::is_same_v<T, ast::Repeat>)
+          repeat(node, statement.range);
+        else if constexpr (std::is_same_v<T, ast::For>)
+          loop(node);
+        else if constexpr (std::is_same_v<T, ast::When>)
+          when(node);
+        else
+          loss(node, statement.range);
+      },
+      statement.node);
+}
+
+void ModelBuilder::input(const ast::Input &input) {
+  MLIRContext *context = module.getContext();
+  if (calls.size() > 1 || !repeats.empty()) {
+    diags.error(Code::WrongNameKind, input.name.range, "an input belongs into the model itself, not into a module or repeat")
+        .help("pass the value to the module as an argument");
+    return declare(input.name, {}, false);
+  }
+  llvm::StringRef word = input.type.text;
+  Type type = word == "int32"                     ? Type(IntegerType::get(context, 32))
+              : word == "int64"                   ? Type(IntegerType::get(context, 64))
+              : word == "int8"                    ? Type(IntegerType::get(context, 8))
+              : word == "bool"                    ? Type(IntegerType::get(context, 8))
+              : word == "float"                   ? element
+              : word == "fp32"                    ? Type(Float32Type::get(context))
+              : word == "bf16"                    ? Type(BFloat16Type::get(context))
+              : word == "fp16"                    ? Type(Float16Type::get(context))
+              : word == "fp64"                    ? Type(Float64Type::get(context))
+                                                  : Type();
+  if (!type) {
+    std::vector<std::string> known{"int8", "int32", "int64", "bool", "float", "fp16", "bf16", "fp32", "fp64"};
+    diags.error(Code::UnknownElementType, input.type.range, fmt::format("'{}' is no element type", input.type.text))
+        .suggest(nearest(word, known))
+        .help("element types are int8, int32, int64, bool, float (the training's own), fp16, bf16, fp32 and fp64");
+    return declare(input.name, {}, false);
+  }
+  llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
+  bool ok = true;
+  for (const ast::ExprPtr &dim : input.dims) {
+    auto extent = integer(*dim, "an extent", 1);
+    ok &= extent.has_value();
+    shape.push_back(extent.value_or(1));
+  }
+  if (!ok)
+    return declare(input.name, {}, false);
+  Value argument = model.getBlock().addArgument(RankedTensorType::get(shape, type), at(input.name.range));
+  inputNames.push_back(input.name.text);
+  declare(input.name, {argument}, false);
+  scope->variables[input.name.text].input = true;
+}
+
+void ModelBuilder::bind(const ast::Bind &bind) {
+  if (bind.names.size() == 1)
+    pendingName = bind.names[0].text;
+  ModelValue value = eval(*bind.value);
+  pendingName.clear();
+  std::vector<ModelValue> parts{value};
+  if (bind.names.size() > 1) {
+    parts.assign(bind.names.size(), ModelValue{});
+    if (const ModelList *list = value.list(); list && list->size() == bind.names.size())
+      parts = *list;
+    else if (!value.failed())
+      diags.error(Code::WrongResultCount, bind.value->range,
+                  fmt::format("{} names take {}, but there {}", bind.names.size(), "as many values",
+                              list ? fmt::format("are {}", list->size()) : std::string("is one value")));
+  }
+  for (size_t i = 0; i < bind.names.size(); ++i) {
+    const ast::Name &name = bind.names[i];
+    if (bind.kind != ast::BindKind::Assign) {
+      declare(name, parts[i], bind.kind == ast::BindKind::Var);
+      continue;
+    }
+    Variable *variable = lookup(name.text);
+    if (!variable) {
+      std::vector<std::string> known;
+      for (Scope *s = scope; s; s = s->parent)
+        for (auto &[n, v] : s->variables)
+          if (v.assignable)
+            known.push_back(n);
+      diags.error(Code::UnknownName, name.range, fmt::format("'{}' is assigned but never declared", name.text))
+          .suggest(nearest(name.text, known));
+      continue;
+    }
+    if (!variable->assignable) {
+      diags.error(Code::AssignToLet, name.range, fmt::format("'{}' cannot be assigned", name.text))
+          .note(variable->declared, variable->input ? "it is an input" : "it is declared here without 'var'")
+          .help("declare it with 'var' to change it");
+      continue;
+    }
+    variable->value = parts[i];
+  }
+}
+
+/// Names assigned in a body that are not declared in it: what a repeat carries.
+void ModelBuilder::assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local, std::vector<ast::Name> &out) {
+  auto nested = [&](const std::vector<ast::Statement> &inner) {
+    std::set<std::string> copy = local;
+    assigned(inner, copy, out);
+  };
+  for (const ast::Statement &statement : body) {
+    if (auto *bind = statement.as<ast::Bind>()) {
+      for (const ast::Name &name : bind->names) {
+        if (bind->kind != ast::BindKind::Assign)
+          local.insert(name.text);
+        else if (!local.count(name.text) &&
+                 llvm::none_of(out, [&](const ast::Name &n) { return n.text == name.text; }))
+          out.push_back(name);
+      }
+    } else if (auto *inner = statement.as<ast::Repeat>()) {
+      nested(inner->body);
+    } else if (auto *inner = statement.as<ast::For>()) {
+      nested(inner->body);
+    } else if (auto *choice = statement.as<ast::When>()) {
+      for (const auto &branch : choice->branches)
+        nested(branch.body);
+    }
+  }
+}
+
+void ModelBuilder::repeat(const ast::Repeat &repeat, SourceRange range) {
+  auto count = integer(*repeat.count, "the count of a repeat", 0);
+  if (!count || *count == 0)
+    return;
+  std::set<std::string> local;
+  std::vector<ast::Name> names;
+  assigned(repeat.body, local, names);
+  std::vector<Variable *> carried;
+  std::vector<ast::Name> places;
+  llvm::SmallVector<Value> inits;
+  for (const ast::Name &name : names) {
+    Variable *variable = lookup(name.text);
+    if (!variable || !variable->assignable)
+      continue; // reported where it is assigned
+    if (!variable->value.tensor()) {
+      if (!variable->value.failed())
+        diags.error(Code::NotATensor, name.range,
+                    fmt::format("'{}' changes in every iteration and must be a tensor, but is {}", name.text, variable->value.describe()))
+            .note(variable->declared, "declared here");
+      continue;
+    }
+    carried.push_back(variable);
+    places.push_back(name);
+    inits.push_back(*variable->value.tensor());
+  }
+  std::string label = path(repeat.name.empty() ? "repeat" : repeat.name.text);
+  auto op = dnn::RepeatOp::create(builder, at(range), *count, label, inits);
+  ++operations;
+  Block &block = op.getBlock();
+  for (size_t i = 0; i < carried.size(); ++i)
+    carried[i]->value = {Value(op.getCarriedArguments()[i])};
+
+  OpBuilder::InsertionGuard guard(builder);
+  while (!block.empty())
+    block.back().erase();
+  builder.setInsertionPointToEnd(&block);
+  std::string outer = prefix;
+  prefix = label + ".";
+  Scope inner;
+  inner.parent = scope;
+  inner.declaration = scope->declaration;
+  scope = &inner;
+  repeats.push_back(*count);
+  run(repeat.body);
+  repeats.pop_back();
+  scope = inner.parent;
+  prefix = outer;
+
+  llvm::SmallVector<Value> yielded;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    Value argument = op.getCarriedArguments()[i];
+    const Value *now = carried[i]->value.tensor();
+    if (now && now->getType() != argument.getType()) {
+      ModelValue before{argument};
+      diags.error(Code::RepeatChangesType, places[i].range,
+                  fmt::format("'{}' starts an iteration as {} and ends it as {}", places[i].text, before.describe(), carried[i]->value.describe()))
+          .note(carried[i]->declared, "declared here")
+          .help("the next iteration needs the shape that this one started with");
+      now = nullptr;
+    } else if (!now && !carried[i]->value.failed()) {
+      diags.error(Code::NotATensor, places[i].range, fmt::format("'{}' becomes {} where a tensor is needed", places[i].text, carried[i]->value.describe()));
+    }
+    yielded.push_back(now ? *now : argument);
+    carried[i]->value = {Value(op.getCarried()[i])};
+  }
+  dnn::YieldOp::create(builder, at(range), yielded);
+}
+
+void ModelBuilder::loop(const ast::For &loop) {
+  ModelValue values = eval(*loop.range);
+  if (values.failed())
+    return;
+  if (!values.list()) {
+    diags.error(Code::WrongType, loop.range->range, fmt::format("'for' goes over a list or a range, not {}", values.describe()));
+    return;
+  }
+  ModelList elements = *values.list();
+  for (const ModelValue &element : elements) {
+    Scope inner;
+    inner.parent = scope;
+    inner.declaration = scope->declaration;
+    scope = &inner;
+    declare(loop.variable, element, false);
+    run(loop.body);
+    scope = inner.parent;
+    if (operations > kMaxOperations)
+      return;
+  }
+}
+
+void ModelBuilder::when(const ast::When &when) {
+  for (const auto &branch : when.branches) {
+    if (branch.condition) {
+      auto holds = condition(*branch.condition);
+      if (!holds)
+        return;
+      if (!*holds)
+        continue;
+    }
+    Scope inner;
+    inner.parent = scope;
+    inner.declaration = scope->declaration;
+    scope = &inner;
+    run(branch.body);
+    scope = inner.parent;
+    return;
+  }
+}
+
+void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
+  ModelValue value = eval(*loss.value);
+  if (lossAt.valid()) {
+    diags.error(Code::SeveralLosses, range, "a model has one loss").note(lossAt, "the first is here").help("add the two losses and train on their sum");
+    return;
+  }
+  lossAt = range;
+  if (value.failed())
+    return;
+  if (!value.tensor()) {
+    diags.error(Code::NotATensor, loss.value->range, fmt::format("the loss is {}, not a tensor", value.describe()));
+    return;
+  }
+  auto type = typeOf(*value.tensor());
+  if (type.getNumElements() != 1 || type.getRank() != 0) {
+    diags.error(Code::ShapeMismatch, loss.value->range, fmt::format("the loss must be one number, but is {}", value.describe()))
+        .help("cross_entropy, mse and binary_cross_entropy give one number");
+    return;
+  }
+  dnn::LossOp::create(builder, at(range), *value.tensor());
+}
+
+dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
+  size_t errorsBefore = diags.errors();
+  const ast::Declaration &declaration = *request.model;
+  builder.setInsertionPointToEnd(module.getBody());
+  model = dnn::ModelOp::create(builder, at(declaration.name.range), request.symbol);
+  if (request.precision)
+    model.setPrecisionAttr(request.precision);
+  if (request.optimizer)
+    model.setOptimizerAttr(request.optimizer);
+  element = request.precision ? request.precision.getElement() : Type(Float32Type::get(module.getContext()));
+  builder.setInsertionPointToEnd(&model.getBlock());
+  prefix.clear();
+  used.clear();
+  operations = 0;
+  lossAt = {};
+  lastParameter = nullptr;
+  inputNames.clear();
+
+  Scope outer, body;
+  outer.declaration = request.caller ? request.caller : &declaration;
+  body.declaration = &declaration;
+  calls.assign(1, &declaration);
+  scope = &body;
+  static const std::vector<ast::Argument> none;
+  if (bindParameters(body, declaration, request.arguments ? *request.arguments : none, declaration.name.range, &outer, request.overrides)) {
+    run(declaration.body);
+    if (!lossAt.valid() && diags.errors() == errorsBefore)
+      diags.error(Code::NoLoss, declaration.name.range, fmt::format("model '{}' has no loss", declaration.name.text))
+          .help("end it with 'loss cross_entropy(logits, labels)' or another loss");
+    if (operations > kMaxOperations)
+      diags.error(Code::TooManyOperations, declaration.name.range,
+                  fmt::format("model '{}' has more than {} operations", declaration.name.text, kMaxOperations))
+          .help("'repeat' keeps identical layers as one");
+  }
+  scope = nullptr;
+  calls.clear();
+  if (diags.errors() != errorsBefore) {
+    model->erase();
+    return nullptr;
+  }
+  llvm::SmallVector<llvm::StringRef> names(inputNames.begin(), inputNames.end());
+  model.setInputNamesAttr(builder.getStrArrayAttr(names));
+  return model;
+}
+
+} // namespace accord

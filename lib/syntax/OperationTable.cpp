@@ -1,0 +1,96 @@
+// Adding an operation: its line here, its trained tensors in BuildOperation.cpp, the operation in dialects/dnn.
+#include "lib/syntax/OperationTable.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace accord {
+namespace {
+
+using enum AttributeKind;
+
+AttributeSpec positive(llvm::StringRef name, bool required = true) { return {name, Integer, required, {}, 1}; }
+AttributeSpec axis() { return {"axis", Integer, true, {}}; }
+
+std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
+  std::vector<AttributeSpec> all{{"kernel", Pair, true, {}, 1}, {"stride", Pair, false, {}, 1}, {"padding", Pair, false, {}, 0}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<OperationSpec> makeTable() {
+  AttributeSpec bias{"bias", Boolean}, epsilon{"epsilon", Number}, dilation{"dilation", Pair, false, {}, 1};
+  AttributeSpec groups = positive("groups", false), out = positive("out");
+  std::vector<OperationSpec> table = {
+      {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
+      {"conv2d", "dnn.conv2d", {"x"}, window({out, dilation, groups, bias})},
+      {"conv_transpose2d", "dnn.conv_transpose2d", {"x"}, window({out, dilation, groups, bias, {"output_padding", Pair, false, {}, 0}})},
+      {"depthwise_conv2d", "dnn.depthwise_conv2d", {"x"}, window({dilation, bias})},
+      {"matmul", "dnn.matmul", {"a", "b"}, {{"transpose_a", Boolean}, {"transpose_b", Boolean}}},
+      {"embedding", "dnn.embedding", {"ids"}, {positive("rows"), positive("dim"), {"table", Tensor}}},
+      {"embedding_bag", "dnn.embedding_bag", {"ids"}, {positive("rows"), positive("dim"), {"mode", Word, false, {"sum", "mean"}}, {"table", Tensor}}},
+      {"positions", "", {"seq", "hidden"}, {}},
+      {"parameter", "", {"dims"}, {}},
+      {"layer_norm", "dnn.layer_norm", {"x"}, {epsilon, bias}},
+      {"rms_norm", "dnn.rms_norm", {"x"}, {epsilon}},
+      {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
+      {"group_norm", "dnn.group_norm", {"x"}, {positive("groups"), epsilon}},
+      {"softmax", "dnn.softmax", {"x"}, {{"axis", Integer}, {"causal", Boolean}}},
+      {"dropout", "dnn.dropout", {"x"}, {{"rate", Number, true}}},
+      {"scale", "dnn.scale", {"x"}, {{"factor", Number, true}}},
+      {"concat", "dnn.concat", {"x"}, {axis()}, true},
+      {"split", "dnn.split", {"x"}, {positive("parts"), axis()}},
+      {"slice", "dnn.slice", {"x"}, {axis(), {"start", Integer, true, {}, 0}, positive("size")}},
+      {"reshape", "dnn.reshape", {"x", "dims"}, {}},
+      {"transpose", "dnn.transpose", {"x", "permutation"}, {}},
+      {"max_pool", "dnn.max_pool", {"x"}, window({})},
+      {"avg_pool", "dnn.avg_pool", {"x"}, window({})},
+      {"global_avg_pool", "dnn.global_avg_pool", {"x"}, {}},
+      {"upsample", "dnn.upsample", {"x"}, {positive("scale")}},
+      {"lstm", "dnn.lstm", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
+      {"gru", "dnn.gru", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
+      {"rotary", "dnn.rotary", {"x"}, {{"base", Number}}},
+      {"gather", "dnn.gather", {"x", "ids"}, {axis()}},
+      {"scatter", "dnn.scatter", {"x", "ids", "updates"}, {axis()}},
+      {"segment_sum", "dnn.segment_sum", {"x", "ids"}, {positive("segments")}},
+      {"spmm", "dnn.spmm", {"row_offsets", "columns", "values", "dense"}, {}},
+      {"topk", "dnn.topk", {"x"}, {positive("k")}},
+      {"moe", "dnn.moe", {"x"}, {positive("experts"), positive("inner"), positive("top_k"), {"capacity_factor", Number}}},
+      {"interaction", "dnn.interaction", {"x"}, {}},
+      {"reduce_mean", "dnn.reduce_mean", {"x"}, {axis()}},
+      {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
+      {"cross_entropy", "dnn.cross_entropy", {"logits", "labels"}, {}},
+      {"mse", "dnn.mse", {"a", "b"}, {}},
+      {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},
+  };
+  for (auto [name, op] : {std::pair{"relu", "dnn.relu"}, {"gelu", "dnn.gelu"}, {"silu", "dnn.silu"}, {"swish", "dnn.silu"},
+                          {"sigmoid", "dnn.sigmoid"}, {"tanh", "dnn.tanh"}, {"exp", "dnn.exp"}, {"sqrt", "dnn.sqrt"}, {"neg", "dnn.neg"}})
+    table.push_back({name, op, {"x"}, {}});
+  for (auto [name, op] : {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
+    table.push_back({name, op, {"a", "b"}, {}});
+  return table;
+}
+
+} // namespace
+
+const AttributeSpec *OperationSpec::findAttribute(llvm::StringRef wanted) const {
+  for (const AttributeSpec &attribute : attributes)
+    if (attribute.name == wanted)
+      return &attribute;
+  return nullptr;
+}
+
+llvm::ArrayRef<OperationSpec> operationTable() {
+  static const std::vector<OperationSpec> table = makeTable();
+  return table;
+}
+
+const OperationSpec *findOperation(llvm::StringRef name) {
+  static const llvm::StringMap<const OperationSpec *> index = [] {
+    llvm::StringMap<const OperationSpec *> map;
+    for (const OperationSpec &spec : operationTable())
+      map[spec.name] = &spec;
+    return map;
+  }();
+  return index.lookup(name);
+}
+
+} // namespace accord

@@ -1,0 +1,43 @@
+// What `.dnn` calls look like: operands, attributes and trained tensors of every operation. One table for the
+// elaborator's checks, for suggestions and for the documentation.
+#pragma once
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <vector>
+
+namespace accord {
+
+enum class AttributeKind : uint8_t {
+  Integer,  ///< 4
+  Pair,     ///< 3 or [3, 1]: height and width
+  Number,   ///< 0.1
+  Boolean,  ///< true
+  Integers, ///< [0, 2, 1]
+  Word,     ///< one of `words`
+  Tensor    ///< a value: the tied weight
+};
+
+struct AttributeSpec {
+  llvm::StringRef name;
+  AttributeKind kind;
+  bool required = false;
+  std::vector<llvm::StringRef> words = {};
+  int64_t least = INT64_MIN; ///< smallest allowed integer
+};
+
+/// A trained tensor that the operation brings along, e.g. the weight of `linear`.
+struct OperationSpec {
+  llvm::StringRef name;                  ///< in the language
+  llvm::StringRef dialect;               ///< the dnn operation
+  std::vector<llvm::StringRef> operands; ///< by place; with `variadic` at least one
+  std::vector<AttributeSpec> attributes;
+  bool variadic = false;
+  unsigned optionalOperands = 0; ///< how many of the last operands may be left out
+  const AttributeSpec *findAttribute(llvm::StringRef name) const;
+};
+
+llvm::ArrayRef<OperationSpec> operationTable();
+const OperationSpec *findOperation(llvm::StringRef name);
+
+} // namespace accord

@@ -1,0 +1,53 @@
+// The files of one program: reading, imports, and what a name means in which file.
+#pragma once
+#include "lib/support/Diagnostics.h"
+#include "lib/syntax/Ast.h"
+#include "lib/syntax/ModelBuilder.h"
+#include <map>
+#include <memory>
+#include <set>
+
+namespace accord {
+
+class Sources : public DeclarationScope {
+public:
+  struct Unit {
+    std::string path; ///< real path
+    std::unique_ptr<ast::File> file;
+    std::vector<std::pair<const ast::Import *, Unit *>> imports;
+    std::map<std::string, const ast::Declaration *> names;
+  };
+
+  Sources(Diagnostics &diags, std::string catalog) : diags(diags), catalog(std::move(catalog)) {}
+
+  /// Reads a file and all it imports. Null if it cannot be read. Errors: unreadable, syntax, import cycle, duplicate
+  /// or unused import, wrong language, name declared twice.
+  Unit *load(const std::string &path, SourceRange from);
+  /// "catalog/a100.accel" or a path relative to the importing file -> the file to read.
+  std::string resolve(llvm::StringRef written, llvm::StringRef importer) const;
+
+  const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) override;
+  std::vector<std::string> names(const ast::Declaration &from) override;
+  /// The declaration that `name` means in a file: its own, else of a direct import (two of them: A0110 at `at`).
+  const ast::Declaration *find(const Unit &unit, llvm::StringRef name, SourceRange at);
+  std::vector<std::string> names(const Unit &unit) const;
+  Unit *unitOf(const ast::Declaration &declaration) const;
+
+  /// The catalogue file that declares an accelerator of this name; all such names, sorted.
+  std::optional<std::string> catalogFileOf(llvm::StringRef accelerator) const;
+  std::vector<std::string> catalogAccelerators() const;
+
+private:
+  void imports(Unit &unit);
+  void declarations(Unit &unit);
+  const std::map<std::string, std::string> &catalogIndex() const;
+
+  Diagnostics &diags;
+  std::string catalog;
+  std::map<std::string, std::unique_ptr<Unit>> units; ///< by real path
+  std::map<uint32_t, Unit *> byFile;
+  std::vector<std::pair<Unit *, const ast::Import *>> loading; ///< the chain of imports being read
+  mutable std::optional<std::map<std::string, std::string>> index;
+};
+
+} // namespace accord

@@ -1,0 +1,25 @@
+// The entries of a `train` block -> settings, each key checked.
+#pragma once
+#include "lib/syntax/Elaborate.h"
+#include "lib/syntax/Evaluate.h"
+
+namespace accord {
+
+/// Conditions of the `require`s, kept for a check against the machine.
+struct TrainSettings {
+  std::optional<int64_t> batch;
+  dnn::PrecisionAttr precision;
+  std::optional<dnn::OptimizerKind> optimizer;
+  std::vector<int64_t> microbatches;
+  std::optional<Objective> objective;
+  std::vector<std::pair<Constant, const ast::Entry *>> requirements;
+  std::vector<std::string> assumptions;
+};
+
+TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup);
+
+/// "mixed(bf16)", "fp32", … as an attribute; null after an error.
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags);
+std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags);
+
+} // namespace accord

@@ -1,0 +1,173 @@
+// The lower bound again: longest walk with unlimited cores, work of each core and memory.
+#include "lib/verify/Proof.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+namespace {
+
+/// Largest of: least head + work + least tail over the users whose head and tail are at least some
+/// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
+int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> &work,
+                   const std::vector<int64_t> &tail) {
+  std::vector<size_t> byTail(head.size());
+  for (size_t i = 0; i < byTail.size(); ++i)
+    byTail[i] = i;
+  std::sort(byTail.begin(), byTail.end(), [&](size_t a, size_t b) { return tail[a] > tail[b]; });
+  int64_t best = 0;
+  for (int64_t from : head) {
+    int64_t sum = 0;
+    for (size_t i : byTail)
+      if (head[i] >= from) {
+        sum += work[i];
+        best = std::max(best, from + sum + tail[i]);
+      }
+  }
+  return best;
+}
+
+/// Work of one iteration on a core (or memory, beyond the cores), repeats multiplied out.
+long double workOf(const Proof &p, RegionId r, size_t resource) {
+  size_t cores = p.plan.machine.cores.size();
+  long double sum = 0;
+  for (OperationId id : p.plan.graph.regions[r].operations) {
+    const OperationCost &cost = p.plan.costs.operations[id];
+    if (RegionId body = p.operation(id).body; body != kNone)
+      sum += static_cast<long double>(p.plan.graph.regions[body].count) * workOf(p, body, resource);
+    else if (resource >= cores)
+      sum += std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
+                      static_cast<long double>(p.durations[id]));
+    else if (cost.core == static_cast<int>(resource))
+      sum += static_cast<long double>(p.durations[id]);
+  }
+  return sum;
+}
+
+/// Heads and tails in a region without repeats.
+int64_t flatBound(const Proof &p, RegionId r, const Walk &w) {
+  const auto &operations = p.plan.graph.regions[r].operations;
+  std::vector<int64_t> head(p.plan.graph.operations.size()), tail(p.plan.graph.operations.size());
+  for (const Execution &e : w.executions)
+    head[e.operation] = e.start;
+  std::vector<std::vector<OperationId>> users(p.plan.graph.operations.size());
+  for (auto [maker, user] : w.edges)
+    users[maker].push_back(user);
+  for (auto it = operations.rbegin(); it != operations.rend(); ++it)
+    for (OperationId user : users[*it])
+      tail[*it] = std::max(tail[*it], p.durations[user] + tail[user]);
+  int64_t best = 0;
+  size_t cores = p.plan.machine.cores.size();
+  for (size_t resource = 0; resource < cores + p.plan.machine.memories.size(); ++resource) {
+    std::vector<int64_t> heads, work, tails;
+    for (OperationId id : operations) {
+      const OperationCost &cost = p.plan.costs.operations[id];
+      long double used = 0;
+      if (resource < cores)
+        used =
+            cost.core == static_cast<int>(resource) ? static_cast<long double>(p.durations[id]) : 0;
+      else if (p.durations[id] > 0 && cost.transfer[resource - cores].value * 1e18L >=
+                                          static_cast<long double>(p.durations[id]))
+        used = std::min(static_cast<long double>(p.durations[id]),
+                        cost.transfer[resource - cores].value * 1e12L);
+      if (used <= 0)
+        continue;
+      heads.push_back(head[id]);
+      work.push_back(static_cast<int64_t>(std::ceil(used)));
+      tails.push_back(tail[id]);
+    }
+    if (heads.size() <= 3000)
+      best = std::max(best, bestSubset(heads, work, tails));
+  }
+  return best;
+}
+
+struct Derived {
+  int64_t path = 0, work = 0, flat = 0;
+  bool complete = true;
+  int64_t most() const { return std::max({path, work, flat}); }
+};
+
+Derived derive(const Proof &p, RegionId r) {
+  Walk w = walk(p.plan.graph, p.plan.schedule, p.durations, Clock::Earliest, {r}, Proof::kBudget);
+  Derived d;
+  d.path = w.end;
+  d.complete = w.complete;
+  for (size_t i = 0; i < p.plan.machine.cores.size() + p.plan.machine.memories.size(); ++i)
+    d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, r, i))));
+  const auto &operations = p.plan.graph.regions[r].operations;
+  bool flat = std::all_of(operations.begin(), operations.end(),
+                          [&](OperationId id) { return p.operation(id).body == kNone; });
+  if (flat) {
+    d.flat = flatBound(p, r, w);
+    d.complete &= operations.size() <= 3000;
+  }
+  return d;
+}
+
+void proveTiming(Proof &p) {
+  const Plan &plan = p.plan;
+  if (!plan.timing.empty() && plan.timing.size() != plan.graph.operations.size())
+    return p.find("A0914", {}, "the plan has {} timings for {} operations", plan.timing.size(),
+                  plan.graph.operations.size());
+  if (!plan.timing.empty())
+    for (const RegionSchedule &region : plan.schedule.regions)
+      for (const Slot &slot : region.slots) {
+        const Timing &t = plan.timing[slot.operation];
+        const Operation &op = p.operation(slot.operation);
+        if (t.earliest.value < 0 || t.slack().value < 0 || t.latest > region.length ||
+            (op.body == kNone &&
+             (t.earliest > slot.start ||
+              t.latest.value + p.durations[slot.operation] > region.length.value)))
+          p.find("A0914", op.location,
+                 "'{}' is said to start from {} to {} ps, it starts at {} of {} ps and takes {} ps",
+                 op.name, t.earliest.value, t.latest.value, slot.start.value, region.length.value,
+                 slot.duration.value);
+      }
+  std::vector<bool> seen(plan.graph.operations.size());
+  for (OperationId id : plan.criticalPath) {
+    if (id >= seen.size() || seen[id])
+      return p.find("A0914", {}, "the critical path names operation {} twice, or it does not exist",
+                    id);
+    seen[id] = true;
+  }
+  p.checked("earliest and latest starts agree with the schedule");
+}
+
+} // namespace
+
+void proveBound(Proof &p) {
+  const Schedule &s = p.plan.schedule;
+  proveTiming(p);
+  for (RegionId r = 0; r < s.regions.size(); ++r)
+    if (const RegionSchedule &region = s.regions[r];
+        region.criticalPath > region.length || region.resourceBound > region.length)
+      p.find("A0906", {},
+             "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
+             p.plan.graph.regions[r].name, region.length.value, region.criticalPath.value,
+             region.resourceBound.value);
+  if (s.bound > s.step)
+    p.find("A0906", {}, "the bound of {} ps is above the step of {} ps", s.bound.value,
+           s.step.value);
+  if (s.bound.value < 0)
+    p.find("A0906", {}, "the bound is {} ps", s.bound.value);
+  Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
+  // Work is rounded per operation: allow a picosecond for each.
+  Count rounding = static_cast<Count>(p.plan.graph.microbatches + 1) *
+                   (static_cast<Count>(p.plan.graph.operations.size()) + 1);
+  Count derived = static_cast<Count>(p.plan.graph.microbatches) * micro.most() + update.most();
+  if (!micro.complete || !update.complete)
+    p.trusted("the bound of {} ps is taken as given, the arithmetic over the first and last "
+              "iterations gives {:.0f} ps",
+              s.bound.value, static_cast<double>(derived));
+  else if (s.bound.value > derived + rounding)
+    p.find("A0906", {},
+           "the plan claims that no schedule is below {} ps, critical path and work give {:.0f} ps",
+           s.bound.value, static_cast<double>(derived));
+  else
+    p.checked("no schedule is below {} ps: {} micro-batches with a critical path of {} ps and work "
+              "of {} ps, an update with {} and {} ps",
+              s.bound.value, p.plan.graph.microbatches, micro.path, micro.work, update.path,
+              update.work);
+}
+
+} // namespace accord

@@ -1,0 +1,146 @@
+// The roofline again, in a few lines of its own.
+#include "lib/verify/Proof.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace accord {
+namespace {
+
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+/// Bits of a type; 0 for a type of another kind than the table knows.
+int bits(const std::string &type) {
+  static const std::map<std::string, int> known = {
+      {"fp4", 4},   {"fp8", 8},  {"bf16", 16}, {"fp16", 16},  {"tf32", 19},  {"fp32", 32},
+      {"fp64", 64}, {"int4", 4}, {"int8", 8},  {"int16", 16}, {"int32", 32}, {"int64", 64}};
+  auto found = known.find(type);
+  return found == known.end() ? 0 : found->second;
+}
+
+bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
+
+void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) {
+  const Operation &op = p.operation(id);
+  const OperationCost &cost = p.plan.costs.operations[id];
+  const Machine &machine = p.plan.machine;
+  auto differs = [&](const char *what, double reported, double derived) {
+    if (!close(reported, derived))
+      p.find("A0910", op.location, "{} of '{}' is {:.9g}, its work on '{}' gives {:.9g}", what,
+             op.name, reported, machine.name, derived);
+  };
+  if (op.core == CoreKind::None) {
+    if (cost.time.value != 0 || cost.core != -1)
+      p.find("A0910", op.location, "'{}' is a view, but takes {:.9g} s on core {}", op.name,
+             cost.time.value, cost.core);
+    return;
+  }
+  if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
+    return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}",
+                  op.name, name(op.core), cost.core, machine.cores.size());
+  const Core &core = machine.cores[cost.core];
+  if (core.kind != op.core && !(op.contraction && core.kind == CoreKind::Vector))
+    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", op.name, name(op.core),
+           core.name, name(core.kind));
+  bool floats = !integer(op.type) && integer(cost.type);
+  if (bits(cost.type) < bits(op.type) && !(integer(op.type) && cost.type == "fp32"))
+    floats = true;
+  if (floats)
+    p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", op.name, cost.type,
+           op.type);
+
+  if (cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
+    ++given[cost.model];
+    return;
+  }
+  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
+         flops = static_cast<double>(op.flops);
+  double energy = flops * machine.energyPerFlop.value, time = cost.compute.value;
+  size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+  for (size_t m = 0; m < machine.memories.size(); ++m) {
+    const Memory &memory = machine.memories[m];
+    double moved = m < levels ? bytes : 0;
+    energy += moved * memory.energy.value;
+    double transfer = moved > 0 && memory.bandwidth.value > 0
+                          ? memory.latency.value + moved / memory.bandwidth.value
+                          : 0;
+    differs(("transfer time at " + memory.name).c_str(), cost.transfer[m].value, transfer);
+    differs(("traffic at " + memory.name).c_str(), m < cost.bytes.size() ? cost.bytes[m].value : 0,
+            moved);
+    time = std::max(time, transfer);
+  }
+  auto stated = core.peak.find(cost.type);
+  double peak = stated != core.peak.end() ? stated->second.value
+                : core.rows > 0           ? 2.0 * static_cast<double>(core.rows) *
+                                                static_cast<double>(core.cols) * machine.clock.value
+                                          : static_cast<double>(core.lanes) * machine.clock.value;
+  double compute =
+      flops > 0 ? flops / (static_cast<double>(core.count) * peak * core.efficiency) : 0;
+  if (cost.model == "peak") {
+    differs("compute time", cost.compute.value, compute);
+  } else {
+    if (cost.compute.value < compute * (1 - 1e-9))
+      p.find("A0910", op.location,
+             "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak", op.name,
+             cost.compute.value, core.name, compute);
+    if (!close(cost.compute.value, compute))
+      ++given[cost.model];
+  }
+  differs("time", cost.time.value, time);
+  differs("energy", cost.energy.value, energy);
+}
+
+} // namespace
+
+bool proveCosts(Proof &p) {
+  const auto &operations = p.plan.graph.operations;
+  const auto &costs = p.plan.costs.operations;
+  if (costs.size() != operations.size()) {
+    p.find("A0917", {}, "the plan has {} costs for {} operations", costs.size(), operations.size());
+    return false;
+  }
+  p.durations.assign(operations.size(), 0);
+  std::map<std::string, unsigned> given;
+  for (OperationId id = 0; id < operations.size(); ++id) {
+    if (operations[id].body != kNone)
+      continue;
+    const OperationCost &cost = costs[id];
+    bool fits = cost.time.value >= 0 && cost.time.value < 9e6 && cost.core >= -1 &&
+                cost.core < static_cast<int>(p.plan.machine.cores.size()) &&
+                cost.transfer.size() == p.plan.machine.memories.size();
+    for (Seconds transfer : cost.transfer)
+      fits &= transfer.value >= 0 && transfer.value < 9e6;
+    if (!fits) {
+      p.find("A0917", operations[id].location,
+             "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
+             "{} memories",
+             operations[id].name, cost.time.value, cost.core, cost.transfer.size(),
+             p.plan.machine.name, p.plan.machine.cores.size(), p.plan.machine.memories.size());
+      return false;
+    }
+    p.durations[id] = Picoseconds::ceil(cost.time).value;
+    proveOne(p, id, given);
+  }
+  long double sum = 0;
+  for (OperationId id = 0; id < operations.size(); ++id)
+    sum += static_cast<long double>(p.plan.graph.executions(id)) *
+           static_cast<long double>(p.durations[id]);
+  if (sum > 0x1p61L) {
+    p.find("A0452", p.plan.machine.location,
+           "the step takes longer than 26 days, one operation after the other");
+    return false;
+  }
+  p.checked("times, traffic and energy of operations follow from their work and the machine");
+  for (const auto &[model, count] : given)
+    if (model == "array" || model == "vector")
+      p.trusted("the utilization of {} operations by cost model '{}' is taken as given, no time is "
+                "below that at peak",
+                count, model);
+    else
+      p.trusted("times of {} operations by cost model '{}' are taken as given", count, model);
+  return true;
+}
+
+} // namespace accord

@@ -1,0 +1,43 @@
+// What the parts of the verifier share: the plan, its durations, and the growing list of findings.
+#pragma once
+#include "lib/verify/Verify.h"
+#include "lib/verify/Walk.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+struct Proof {
+  const Plan &plan;
+  Verification out;
+  std::vector<int64_t> durations; ///< by OperationId, picoseconds; a repeat's is 0
+
+  /// Walks stay below this many executions; longer steps are walked with the middle of their
+  /// repeats left out.
+  static constexpr int64_t kBudget = 1000000;
+  static constexpr size_t kMostFindings = 50;
+
+  template <typename... T>
+  void find(const char *code, const SourceLocation &at, fmt::format_string<T...> text,
+            T &&...args) {
+    if (out.findings.size() < kMostFindings)
+      out.findings.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
+  }
+  template <typename... T> void checked(fmt::format_string<T...> text, T &&...args) {
+    out.checked.push_back(fmt::format(text, std::forward<T>(args)...));
+  }
+  template <typename... T> void trusted(fmt::format_string<T...> text, T &&...args) {
+    out.trusted.push_back(fmt::format(text, std::forward<T>(args)...));
+  }
+  const Operation &operation(OperationId id) const { return plan.graph.operations[id]; }
+};
+
+/// Costs from FLOPs, bytes and the machine. False: too broken to go on.
+bool proveCosts(Proof &);
+/// One slot for each operation, durations, lengths, the step. False: too broken to replay.
+bool proveSlots(Proof &);
+/// Dependences, cores, bandwidth and memory by walking the whole step.
+void proveReplay(Proof &);
+/// Lower bound and timing by arithmetic.
+void proveBound(Proof &);
+
+} // namespace accord

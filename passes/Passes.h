@@ -1,0 +1,5 @@
+// All passes of Accord, for tools and plugins.
+#pragma once
+namespace accord {
+void registerAllPasses();
+} // namespace accord

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# Configure once, then let ninja say what there is to do: a second run takes as long as ninja needs to see that nothing changed.
+
+: "${root:?}"
+build="$root/build"
+
+# configure: runs CMake when there is no build folder yet or when what it was told has changed. ninja does the rest.
+configure() {
+  local -a options=()
+  [ -n "${MLIR_DIR:-}" ] && options+=("-DMLIR_DIR=$MLIR_DIR")
+  local told
+  told="$root ${options[*]} $(cksum <"$root/CMakePresets.json")"
+  [ -f "$build/build.ninja" ] && [ "$(cat "$build/configured" 2>/dev/null)" = "$told" ] && return
+  if [ "$(free_gigabytes "$root")" -lt 1 ]; then
+    fail "the build needs about 1 GB in $root, and less is free" "free some space and run this again"
+  fi
+  # A build folder that was moved or copied here cannot be used.
+  if [ -f "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
+  fi
+  step configure.log "configuring" cmake -S "$root" --preset release "${options[@]}" || explain_failure configure.log "configuring"
+  echo "$told" >"$build/configured"
+}
+
+# build_targets JOBS "what" [TARGET...]: no target means everything.
+build_targets() {
+  local jobs=$1 what=$2
+  shift 2
+  # Where there is no home, ccache keeps its files with the build.
+  if [ ! -w "${HOME:-/nowhere}" ]; then export CCACHE_DIR="$build/ccache"; fi
+  step build.log "$what" ninja -C "$build" -j "$jobs" "$@" || explain_failure build.log "$what"
+}

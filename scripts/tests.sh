@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# Running the two suites and counting. Both add to `passed` and `failed`, and print what a failing test said.
+: "${logs:?}" "${build:?}"
+
+# run_unit JOBS: accord-unit in JOBS parts at once (GoogleTest deals the tests out), every part with its own log.
+run_unit() {
+  local jobs=$1 part log good bad
+  step unit.log "unit tests" unit_parts "$jobs"
+  for ((part = 0; part < jobs; part++)); do
+    log="$logs/unit-$part.log"
+    good=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "$log" | tail -n 1)
+    bad=$(sed -nE 's/^\[  FAILED  \] ([0-9]+) tests?, listed below:$/\1/p' "$log" | tail -n 1)
+    if [ -z "$good" ]; then
+      # It ended before the sum: the last test begun is the one that crashed, and those after it never ran.
+      good=$(grep -c '^\[       OK \]' "$log")
+      bad=$(($(grep -c '^\[  FAILED  \].*ms)$' "$log") + 1))
+      say "accord-unit ended early:"
+      tail -n 40 "$log"
+    elif [ -n "$bad" ]; then
+      grep -vE '^\[( RUN      |       OK |----------)\]|^$' "$log"
+    fi
+    passed=$((passed + good))
+    failed=$((failed + ${bad:-0}))
+  done
+}
+
+unit_parts() {
+  local jobs=$1 part
+  local -a processes=()
+  rm -f "$logs"/unit-*.log
+  for ((part = 0; part < jobs; part++)); do
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$part GTEST_COLOR=no "$build/bin/accord-unit" >"$logs/unit-$part.log" 2>&1 &
+    processes+=("$!")
+  done
+  trap 'kill "${processes[@]}" 2>/dev/null; exit 130' INT TERM
+  wait "${processes[@]}"
+  return 0
+}
+
+# run_lit JOBS FAST: the lit suite.
+run_lit() {
+  local jobs=$1 fast=$2 log="$logs/lit.log" lit
+  local -a options=(-v -j "$jobs")
+  [ -n "$fast" ] && options+=(--param fast=1)
+  lit=$(sed -n 's/^ACCORD_LIT:[A-Z]*=//p' "$build/CMakeCache.txt")
+  step lit.log "lit tests" "$lit" "${options[@]}" "$build/test" || true
+  awk '/^\*+ TEST .* \*+$/ { show = 1 } show { print } /^\*+$/ { show = 0 }' "$log"
+  grep -E '^(FAIL|TIMEOUT|UNRESOLVED|XPASS): ' "$log"
+  # lit's own sum: one line for each outcome that occurred.
+  local good bad skipped
+  good=$(lit_count "$log" Passed 'Expectedly Failed' 'Passed With Retry')
+  bad=$(lit_count "$log" Failed 'Timed Out' Unresolved 'Unexpectedly Passed')
+  skipped=$(lit_count "$log" Unsupported)
+  if ! grep -q '^Total Discovered Tests:' "$log"; then
+    say "the lit suite did not run:"
+    tail -n 20 "$log"
+    bad=1
+  fi
+  [ "$skipped" -gt 0 ] && say "$skipped tests left out (they need something this machine or this run does not have)"
+  passed=$((passed + good))
+  failed=$((failed + bad))
+}
+
+lit_count() {
+  local log=$1 outcome count sum=0
+  shift
+  for outcome in "$@"; do
+    count=$(sed -nE "s/^  $outcome *: +([0-9]+).*/\1/p" "$log" | tail -n 1)
+    sum=$((sum + ${count:-0}))
+  done
+  echo "$sum"
+}

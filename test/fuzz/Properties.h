@@ -1,0 +1,19 @@
+// What must hold for every input, right or wrong.
+#pragma once
+#include "test/fuzz/Corpus.h"
+
+namespace accord::fuzz {
+
+struct Verdict {
+  bool accepted = false; ///< no errors
+  std::string broken;    ///< the promise that was broken and how; empty if all was kept
+};
+
+/// .accel and .dnn: parses the text. The tree is complete exactly when there are no errors; every
+/// error has a message and a place inside the text; doing it again gives the same messages.
+///
+/// plan.json: reads it. A plan that is accepted is written and read again without a change, and can
+/// be verified and explained, whatever it says.
+Verdict check(const Program &program);
+
+} // namespace accord::fuzz

@@ -1,0 +1,28 @@
+// A seeded source of choices that is the same on every machine (std:: distributions are not).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace accord::fuzz {
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+
+  uint64_t next() { // splitmix64, Steele et al., OOPSLA 2014
+    uint64_t z = state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  /// 0 .. n-1; 0 if n is 0.
+  size_t below(size_t n) { return n ? static_cast<size_t>(next() % n) : 0; }
+  bool percent(unsigned p) { return below(100) < p; }
+  template <class T> const T &pick(const std::vector<T> &from) { return from[below(from.size())]; }
+
+private:
+  uint64_t state;
+};
+
+} // namespace accord::fuzz

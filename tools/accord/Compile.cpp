@@ -1,0 +1,112 @@
+// accord compile: the best plan, and everything that explains and proves it.
+#include "lib/emit/JsonText.h"
+#include "lib/emit/LatencyModel.h"
+#include "lib/emit/PlanJson.h"
+#include "lib/emit/PlanMlir.h"
+#include "lib/emit/Report.h"
+#include "lib/emit/Trace.h"
+#include "lib/verify/Verify.h"
+#include "tools/accord/Commands.h"
+#include "tools/accord/Session.h"
+#include "tools/accord/WhatIfTable.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// Six (micro-batch, sequence) points determine the polynomials; two more check them.
+std::optional<LatencyModelInput> latencyModel(Session &session, const Plan &plan, std::string &why) {
+  int64_t s = session.sequence().value_or(1);
+  bool moves = session.sequence() && s >= 4;
+  std::vector<std::pair<int64_t, int64_t>> points;
+  for (int64_t b : {int64_t(1), int64_t(2), int64_t(3)})
+    for (int64_t at : moves ? std::vector<int64_t>{s, s / 2, s * 2, s * 3} : std::vector<int64_t>{s})
+      points.push_back({b, at});
+  std::vector<std::unique_ptr<Plan>> kept;
+  std::vector<LatencySample> samples;
+  for (auto [b, at] : points) {
+    auto work = session.workAt(b, 1, moves && at != s ? std::optional<int64_t>(at) : std::nullopt);
+    if (!work)
+      return std::nullopt;
+    work->microbatches = plan.graph.microbatches;
+    auto other = session.planFor(std::move(*work));
+    if (!other)
+      return std::nullopt;
+    kept.push_back(std::make_unique<Plan>(std::move(*other)));
+    samples.push_back({b, at, &kept.back()->graph, &kept.back()->costs});
+  }
+  auto fitted = fitLatencyModel(plan, s, samples);
+  if (fitted)
+    return std::move(*fitted);
+  why = llvm::toString(fitted.takeError());
+  return std::nullopt;
+}
+
+bool emitAll(Session &session, const Plan &plan, const Options &options) {
+  Diagnostics &diags = session.diagnostics();
+  if (std::error_code problem = llvm::sys::fs::create_directories(options.output)) {
+    diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", options.output, problem.message()));
+    return false;
+  }
+  auto path = [&](const char *name) { return options.output + "/" + name; };
+  bool ok = writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n");
+  std::string mlirText;
+  llvm::raw_string_ostream stream(mlirText);
+  mlir::OwningOpRef<mlir::ModuleOp> planModule = toPlanDialect(*session.module().getContext(), plan);
+  planModule->print(stream);
+  ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
+  std::string why;
+  if (auto input = latencyModel(session, plan, why)) {
+    ok = ok && writeFile(diags, path("latency_model.h"), emitLatencyC(*input));
+    ok = ok && writeFile(diags, path("latency_model.mlir"), emitLatencyMlir(*input));
+  } else if (!why.empty()) {
+    diags.warning(Code::NotSupported, {}, "no latency model for this job: " + why);
+  }
+  ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
+  ReportOptions reportOptions;
+  reportOptions.sequence = session.sequence();
+  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan), reportOptions));
+  return ok && !diags.hasErrors();
+}
+
+int compile(const Options &options) {
+  Session session(options);
+  if (!session.prepare())
+    return session.finish(kWrongInput, "compile");
+  auto plan = session.plan();
+  if (!plan)
+    return session.finish(kWrongInput, "compile");
+  Verification proof = verify(*plan);
+  if (!proof.holds()) {
+    for (const Issue &finding : proof.findings)
+      session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
+    return session.finish(kInternal, "compile");
+  }
+  if (!emitAll(session, *plan, options))
+    return session.finish(kWrongInput, "compile");
+  if (options.json) {
+    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+  } else {
+    SummaryOptions summary;
+    summary.sequence = session.sequence();
+    summary.report = options.output + "/report.html";
+    llvm::outs() << compileSummary(*plan, summary, TextStyle::of(llvm::outs()));
+  }
+  return session.finish(plan->feasible ? kDone : kInfeasible, "compile");
+}
+
+} // namespace
+
+void addCompile(CLI::App &app, int &status) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("compile", "Find the best plan; write it with latency model, trace and report");
+  addProgramOptions(*command, *options);
+  command->add_option("-o,--output", options->output, "Folder for plan.json, plan.mlir, latency_model.h, trace.json, report.html")->capture_default_str();
+  command->footer("Example: accord compile gpt2.dnn --target a100_80g -o out/");
+  command->callback([options, &status] { status = compile(*options); });
+}
+
+} // namespace accord

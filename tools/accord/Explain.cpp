@@ -1,0 +1,77 @@
+// accord explain: where a number comes from, or what an error code means. accord diff: what changed between two plans.
+#include "lib/emit/JsonText.h"
+#include "lib/emit/Summary.h"
+#include "lib/support/ErrorCodes.h"
+#include "lib/support/Version.h"
+#include "tools/accord/Commands.h"
+#include "tools/accord/PlanFile.h"
+#include "tools/accord/Session.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+bool looksLikeCode(llvm::StringRef text) {
+  return text.size() == 5 && (text[0] == 'A' || text[0] == 'a') && llvm::all_of(text.drop_front(), llvm::isDigit);
+}
+
+int print(const std::string &text, bool json, const char *command) {
+  if (json)
+    llvm::outs() << jsonText(llvm::json::Object{{"command", command}, {"version", kVersion}, {"status", "done"}, {"text", jsonString(text)}}) << "\n";
+  else
+    llvm::outs() << text;
+  return kDone;
+}
+
+int explainCommand(const std::string &what, const std::string &operation, bool json) {
+  if (looksLikeCode(what)) {
+    if (const ErrorEntry *entry = findError(what))
+      return print(explain(*entry), json, "explain");
+    fmt::print(stderr, "error[A0805]: '{}' is no error code of Accord\n", what);
+    return kWrongInput;
+  }
+  auto plan = readPlan(what, json, "explain");
+  if (!plan)
+    return kWrongInput;
+  TextStyle style = TextStyle::of(llvm::outs());
+  if (operation.empty())
+    return print(compileSummary(*plan, {}, style), json, "explain");
+  auto text = explainOperation(*plan, operation, style);
+  if (text)
+    return print(*text, json, "explain");
+  fmt::print(stderr, "{}: error[A0104]: {}\n", what, llvm::toString(text.takeError()));
+  return kWrongInput;
+}
+
+} // namespace
+
+void addExplain(CLI::App &app, int &status) {
+  auto what = std::make_shared<std::string>(), operation = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App *command = app.add_subcommand("explain", "Why a number of a plan is what it is, or what an error code means");
+  command->add_option("plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104")->required();
+  command->add_option("operation", *operation, "Name of an operation; without one, the plan as a whole");
+  addJson(*command, *json);
+  command->footer("Examples: accord explain out/ block.attention.linear\n          accord explain A0104");
+  command->callback([=, &status] { status = explainCommand(*what, *operation, *json); });
+}
+
+void addDiff(CLI::App &app, int &status) {
+  auto a = std::make_shared<std::string>(), b = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App *command = app.add_subcommand("diff", "What changed between two plans, and why");
+  command->add_option("before", *a, "A folder or plan.json")->required();
+  command->add_option("after", *b, "A folder or plan.json")->required();
+  addJson(*command, *json);
+  command->footer("Example: accord diff out_a100/ out_h100/");
+  command->callback([=, &status] {
+    auto before = readPlan(*a, *json, "diff");
+    auto after = before ? readPlan(*b, *json, "diff") : std::nullopt;
+    status = after ? print(diffPlans(*before, *after, TextStyle::of(llvm::outs())), *json, "diff") : kWrongInput;
+  });
+}
+
+} // namespace accord

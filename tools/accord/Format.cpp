@@ -1,0 +1,55 @@
+// accord fmt: one layout for both languages.
+#include "lib/syntax/Format.h"
+#include "lib/syntax/Parser.h"
+#include "tools/accord/Commands.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+struct FormatOptions {
+  std::vector<std::string> files;
+  bool check = false, print = false;
+};
+
+int formatFiles(const FormatOptions &options) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  bool differs = false;
+  for (const std::string &path : options.files) {
+    auto file = readFile(diags, path);
+    if (!file)
+      continue;
+    auto tree = parse(diags, *file);
+    if (!tree || !tree->complete)
+      continue;
+    std::string text = format(sources, *tree);
+    bool same = text == sources.text(*file);
+    if (options.print)
+      llvm::outs() << text;
+    else if (!same && options.check)
+      fmt::print("{}: not formatted\n", path);
+    else if (!same)
+      writeFile(diags, path, text);
+    differs |= !same;
+  }
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  return diags.hasErrors() || (options.check && differs) ? kWrongInput : kDone;
+}
+
+} // namespace
+
+void addFormat(CLI::App &app, int &status) {
+  auto options = std::make_shared<FormatOptions>();
+  CLI::App *command = app.add_subcommand("fmt", "Format .accel and .dnn files in place; every comment stays");
+  command->add_option("files", options->files, "Files to format")->required();
+  command->add_flag("--check", options->check, "Change nothing; exit with 1 if a file is not formatted");
+  command->add_flag("--print", options->print, "Print the formatted text instead of writing it");
+  command->footer("Example: accord fmt my_model.dnn my_machine.accel");
+  command->callback([options, &status] { status = formatFiles(*options); });
+}
+
+} // namespace accord

@@ -1,0 +1,260 @@
+#include "tools/accord/Session.h"
+#include "dialects/Register.h"
+#include "lib/cost/FromAccel.h"
+#include "lib/cost/FromDnn.h"
+#include "lib/emit/JsonText.h"
+#include "lib/support/Version.h"
+#include "passes/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// The catalogue lies beside the folder of the program, in the build tree as when installed; ACCORD_CATALOG beats it.
+std::string catalogFolder() {
+  if (const char *given = std::getenv("ACCORD_CATALOG"))
+    return given;
+  static int anchor;
+  std::string self = llvm::sys::fs::getMainExecutable("accord", &anchor);
+  llvm::SmallString<256> folder(llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
+  llvm::sys::path::append(folder, "share", "accord", "catalog");
+  return folder.str().str();
+}
+
+SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
+  if (auto file = diags.sources().find(location.file))
+    return diags.sources().at(*file, {location.line, location.column});
+  return {};
+}
+
+Code codeOf(llvm::StringRef number) {
+  const ErrorEntry *entry = findError(number);
+  return entry ? entry->code : Code::InternalError;
+}
+
+} // namespace
+
+void addJson(CLI::App &command, bool &json) {
+  command.add_flag("--json", json, "Print one JSON document on standard output");
+}
+
+void addProgramOptions(CLI::App &command, Options &options) {
+  command.add_option("file", options.file, "A .dnn file")->required();
+  command.add_option("--target", options.elaborate.target, "Accelerator to use, by name (of the file or the catalogue)");
+  command.add_option("--train", options.elaborate.train, "Which `train` block, or which model of a file without one");
+  command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
+  command.add_option("--microbatch", options.elaborate.microbatch, "Samples at a time (beats the file)");
+  command.add_option("--precision", options.elaborate.precision, "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the file)");
+  command.add_option("--optimizer", options.elaborate.optimizer, "sgd, momentum, adam or adamw (beats the file)");
+  command.add_option("--cost-model", options.costModel, "Cost model by name, built in or from a plugin");
+  command.add_option("--load-pass-plugin", options.plugins, "Shared library with passes or cost models (may be repeated)");
+  command.add_option("--passes", options.passes, "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
+  command.add_option("--threads", options.threads, "Threads to use; the result is the same")->check(CLI::Range(1, 256));
+  command.add_option("--effort", options.effort, "Rounds of schedule improvement")->check(CLI::Range(0, 1000));
+  addJson(command, options.json);
+}
+
+Session::Session(const Options &options) : options(options), diags(sources) {}
+Session::~Session() = default;
+
+bool Session::loadPlugins() {
+  for (const std::string &path : options.plugins) {
+    auto plugin = mlir::PassPlugin::load(path);
+    if (!plugin) {
+      diags.error(Code::PluginNotLoaded, {}, fmt::format("plugin '{}' cannot be loaded: {}", path, llvm::toString(plugin.takeError())));
+      return false;
+    }
+    plugin->registerPassRegistryCallbacks();
+  }
+  return true;
+}
+
+bool Session::prepare() {
+  if (!loadPlugins())
+    return false;
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
+  context->loadAllAvailableDialects();
+  ElaborateOptions elaborate = options.elaborate;
+  elaborate.catalog = catalogFolder();
+  theProgram = std::make_unique<Program>(diags, *context, options.file, elaborate);
+  if (diags.hasErrors())
+    return false;
+  theProgram->checkAll();
+  theJob = theProgram->job();
+  if (!theJob || diags.hasErrors())
+    return false;
+  accel::AcceleratorOp target = theProgram->machineOf(*theJob);
+  if (!target || diags.hasErrors())
+    return false;
+  mlir::FailureOr<Machine> machine = mlir::failure();
+  {
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+      SourceLocation at = sourceOf(d.getLocation());
+      diags.error(Code::EmptyMachine, rangeOf(diags, at), d.str());
+      return mlir::success();
+    });
+    machine = machineFrom(target);
+  }
+  if (mlir::failed(machine)) {
+    if (!diags.hasErrors())
+      diags.error(Code::EmptyMachine, {}, "the machine cannot be used");
+    return false;
+  }
+  theMachine = *machine;
+  theSequence = theProgram->parameter(*theJob, "seq");
+  return trainingGraph(std::nullopt) != nullptr;
+}
+
+mlir::ModuleOp Session::module() { return theProgram->module(); }
+
+mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
+  auto [slot, isNew] = graphs.try_emplace(sequence.value_or(-1), nullptr);
+  if (!isNew)
+    return slot->second;
+  std::map<std::string, int64_t> overrides;
+  if (sequence)
+    overrides["seq"] = *sequence;
+  dnn::ModelOp model = theProgram->model(*theJob, overrides);
+  if (!model)
+    return nullptr;
+  // The passes run on a module of their own, so that what is already built stays as it is.
+  mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
+  model->moveBefore(own->getBody(), own->getBody()->end());
+  bool reported = false;
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    reported = true;
+    auto error = diags.error(Code::NoGradient, rangeOf(diags, sourceOf(d.getLocation())), d.str());
+    for (mlir::Diagnostic &note : d.getNotes())
+      error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
+    return mlir::success();
+  });
+  mlir::PassManager passes(context.get());
+  if (mlir::failed(mlir::parsePassPipeline("build-training-graph", passes)))
+    return nullptr;
+  if (!options.passes.empty()) {
+    std::string why;
+    llvm::raw_string_ostream stream(why);
+    if (mlir::failed(mlir::parsePassPipeline(options.passes, passes, stream))) {
+      diags.error(Code::BadCommandLine, {}, fmt::format("--passes '{}': {}", options.passes, why));
+      return nullptr;
+    }
+  }
+  if (mlir::failed(passes.run(*own))) {
+    if (!reported)
+      diags.error(Code::InternalError, {}, "a pass failed without saying why");
+    return nullptr;
+  }
+  auto built = own->getOps<dnn::TrainingGraphOp>();
+  if (built.empty()) {
+    diags.error(Code::InternalError, {}, "the passes left no training graph");
+    return nullptr;
+  }
+  mlir::Operation *graph = *built.begin();
+  graph->moveBefore(module().getBody(), module().getBody()->end());
+  if (sequence)
+    graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
+                   mlir::StringAttr::get(context.get(), theJob->name + ".seq" + std::to_string(*sequence)));
+  return graphs[sequence.value_or(-1)] = graph;
+}
+
+std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence) {
+  mlir::Operation *graph = trainingGraph(sequence);
+  if (!graph)
+    return std::nullopt;
+  std::string error;
+  auto work = workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
+  if (!work)
+    diags.error(Code::NumberTooLarge, theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
+  return work;
+}
+
+SingleDeviceRequest Session::request() {
+  SingleDeviceRequest request;
+  request.job = theJob->name;
+  request.batch = theJob->batch;
+  request.microbatches = theJob->microbatches;
+  request.objective = theJob->objective;
+  request.requirements = theJob->requirements;
+  request.costModel = options.costModel;
+  request.threads = options.threads;
+  request.effort = options.effort;
+  auto graph = llvm::cast<dnn::TrainingGraphOp>(trainingGraph(std::nullopt));
+  request.instantiate = [graph](int64_t microbatch, int64_t microbatches) -> std::variant<WorkGraph, Issue> {
+    std::string error;
+    if (auto work = workGraphFrom(graph, microbatch, microbatches, error))
+      return std::move(*work);
+    return Issue{"A0205", error, sourceOf(graph->getLoc()), {}};
+  };
+  return request;
+}
+
+void Session::report(const Issue &issue) {
+  auto error = diags.error(codeOf(issue.code), rangeOf(diags, issue.location), issue.message);
+  for (auto &[location, message] : issue.notes)
+    error.note(rangeOf(diags, location), message);
+}
+
+std::optional<Plan> Session::planFor(WorkGraph graph) {
+  SingleDeviceRequest one = request();
+  one.batch = graph.microbatch * graph.microbatches;
+  auto result = accord::planFor(std::move(graph), theMachine, one);
+  if (auto *plan = std::get_if<Plan>(&result))
+    return std::move(*plan);
+  for (const Issue &issue : std::get<std::vector<Issue>>(result))
+    report(issue);
+  return std::nullopt;
+}
+
+std::optional<Plan> Session::plan() {
+  auto result = planSingleDevice(request(), theMachine);
+  if (auto *plan = std::get_if<Plan>(&result)) {
+    for (const std::string &assumption : theJob->assumptions)
+      plan->assumptions.push_back(assumption);
+    return std::move(*plan);
+  }
+  for (const Issue &issue : std::get<std::vector<Issue>>(result))
+    report(issue);
+  return std::nullopt;
+}
+
+int Session::finish(int status, llvm::StringRef command) {
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  if (!diags.hasErrors())
+    return status;
+  if (options.json)
+    llvm::outs() << jsonText(errorDocument(diags, command)) << "\n";
+  return status == kInternal ? kInternal : kWrongInput;
+}
+
+llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {
+  return llvm::json::Object{{"command", command}, {"version", kVersion}, {"status", "error"}, {"diagnostics", diags.toJson()}};
+}
+
+bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text) {
+  std::error_code problem;
+  llvm::raw_fd_ostream out(path, problem);
+  if (!problem) {
+    out << text;
+    out.close();
+    problem = out.error();
+    out.clear_error();
+  }
+  if (problem)
+    diags.error(Code::CannotWrite, {}, fmt::format("'{}' cannot be written: {}", path, problem.message()));
+  return !problem;
+}
+
+} // namespace accord

@@ -1,0 +1,81 @@
+// What the sub-commands share: common options, loading a program, planning, printing diagnostics.
+#pragma once
+#include "lib/emit/Summary.h"
+#include "lib/syntax/Elaborate.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/JSON.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace accord {
+
+enum Exit : int { kDone = 0, kWrongInput = 1, kInfeasible = 2, kInternal = 3 };
+
+struct Options {
+  std::string file;
+  ElaborateOptions elaborate;
+  std::string costModel;
+  std::vector<std::string> plugins;
+  std::string passes; ///< pipeline run on the training graph
+  std::string output = "out";
+  unsigned threads = 1;
+  unsigned effort = 4;
+  bool json = false;
+};
+/// FILE and the options that say which job on which machine.
+void addProgramOptions(CLI::App &command, Options &options);
+void addJson(CLI::App &command, bool &json);
+
+class Session {
+public:
+  explicit Session(const Options &options);
+  ~Session();
+
+  /// Reads the file, finds job and machine, builds the training graph. False after errors.
+  bool prepare();
+  /// Best plan of the job on the machine; nothing after errors.
+  std::optional<Plan> plan();
+  /// The training graph's work for another sequence length (`seq` parameter), kept for later calls. Nothing after errors.
+  std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence = {});
+  /// Costs, schedule and memory of one work graph on the job's machine.
+  std::optional<Plan> planFor(WorkGraph graph);
+
+  const TrainingJob &job() const { return *theJob; }
+  const Machine &machine() const { return theMachine; }
+  std::optional<int64_t> sequence() const { return theSequence; }
+  Diagnostics &diagnostics() { return diags; }
+  Program &program() { return *theProgram; }
+  mlir::ModuleOp module();
+
+  /// Prints the diagnostics: to standard error, or with --json as one document on standard output. Returns `status`,
+  /// or 1 when there were errors.
+  int finish(int status, llvm::StringRef command);
+  void report(const Issue &issue);
+
+private:
+  bool loadPlugins();
+  SingleDeviceRequest request();
+  mlir::Operation *trainingGraph(std::optional<int64_t> sequence);
+
+  const Options &options;
+  SourceManager sources;
+  Diagnostics diags;
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<Program> theProgram;
+  std::optional<TrainingJob> theJob;
+  Machine theMachine;
+  std::optional<int64_t> theSequence;
+  std::map<int64_t, mlir::Operation *> graphs; ///< by sequence length; -1: as written
+};
+
+/// Writes a file or reports why it cannot be.
+bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text);
+/// {"command", "version", "status": "error", "diagnostics": […]}
+llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command);
+
+} // namespace accord
