@@ -28,7 +28,8 @@ public:
     if (last == "," && !brackets.empty())
       return true;
     bool binary = !unaryPlace && (piece.text == "+" || piece.text == "-" || piece.text == "/");
-    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" || piece.text == "else" || piece.text == "else if";
+    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" ||
+           piece.text == "else" || piece.text == "else if";
   }
 
 private:
@@ -65,7 +66,8 @@ private:
     else if (text == "=")
       pattern = false;
     bool closes = text == ")" || text == "]" || text == "}";
-    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number || piece.token == Kind::Text || closes);
+    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number ||
+                   piece.token == Kind::Text || closes);
     last = piece.text;
     lastKind = piece.token;
     ++count;
@@ -102,7 +104,8 @@ public:
   }
 
 private:
-  /// An entry on one line; nothing if it holds a comment or a block that was written on several lines.
+  /// An entry on one line; nothing if it holds a comment or a block that was written on several
+  /// lines.
   static std::optional<std::string> flat(const FormatItem &item) {
     std::string text;
     Spacing spacing;
@@ -136,7 +139,9 @@ private:
     }
     return text + " }";
   }
-  static Piece closer() { return {Piece::Kind::Token, ")", Kind::Symbol, {}}; } // a block ends like a bracket
+  static Piece closer() {
+    return {Piece::Kind::Token, ")", Kind::Symbol, {}};
+  } // a block ends like a bracket
 
   /// The width of the key of `name = value` on one line; 0 for anything else.
   static size_t keyWidth(const FormatItem &item) {
@@ -144,12 +149,14 @@ private:
         item.pieces[0].token != Kind::Name || item.pieces[1].text != "=")
       return 0;
     for (size_t i = 0; i < item.pieces.size(); ++i)
-      if (item.pieces[i].kind == Piece::Kind::OwnComment || item.pieces[i].kind == Piece::Kind::Block ||
+      if (item.pieces[i].kind == Piece::Kind::OwnComment ||
+          item.pieces[i].kind == Piece::Kind::Block ||
           (item.pieces[i].kind == Piece::Kind::TrailingComment && i + 1 < item.pieces.size()))
         return 0;
     return width(item.pieces[0].text);
   }
-  /// For each entry the blanks to add after its key, so that the `=` of neighbouring lines stand below each other.
+  /// For each entry the blanks to add after its key, so that the `=` of neighbouring lines stand
+  /// below each other.
   static std::vector<size_t> padding(const std::vector<FormatItem> &items, size_t level) {
     std::vector<size_t> pads(items.size(), 0), keys, widths;
     for (const FormatItem &item : items) {
@@ -182,7 +189,8 @@ private:
     auto another = [](const FormatItem &item) { return !item.comment; };
     auto token = [](const Piece &piece) { return piece.kind == Piece::Kind::Token; };
     auto block = [](const Piece &piece) { return piece.kind == Piece::Kind::Block; };
-    return !items[i].comment && llvm::count_if(items[i].pieces, token) == 1 && llvm::none_of(items[i].pieces, block) &&
+    return !items[i].comment && llvm::count_if(items[i].pieces, token) == 1 &&
+           llvm::none_of(items[i].pieces, block) &&
            std::any_of(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), another);
   }
 
@@ -227,7 +235,8 @@ private:
           newLine(4);
         break;
       case Piece::Kind::Token: {
-        if (!fresh && spacing.breakable(piece) && column() + chunk(item.pieces, i, spacing) > kColumns)
+        if (!fresh && spacing.breakable(piece) &&
+            column() + chunk(item.pieces, i, spacing) > kColumns)
           newLine(4);
         bool blank = spacing.before(piece);
         out += (blank && !fresh ? " " : "") + piece.text;
@@ -245,7 +254,8 @@ private:
         if (line && column() + width(*line) + tail(item.pieces, i + 1, spacing) <= kColumns) {
           out += *line;
         } else {
-          out += '{' + (piece.block.openComment.empty() ? "" : "  " + piece.block.openComment) + '\n';
+          out +=
+              '{' + (piece.block.openComment.empty() ? "" : "  " + piece.block.openComment) + '\n';
           sequence(piece.block.items, level + 1);
           out.append(level * 2, ' ');
           out += '}';
