@@ -7,7 +7,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace accord::accel;
@@ -186,7 +186,7 @@ static ParseResult parseBaseValue(AsmParser &parser, DynamicAPInt &numerator,
   // `source` and the closing bracket end the units; neither is a unit.
   auto unitFollows = [&] {
     const char *next = parser.getCurrentLocation().getPointer();
-    return llvm::isAlpha(*next) && !StringRef(next, 6).starts_with("source");
+    return llvm::isAlpha(*next) && std::strncmp(next, "source", 6) != 0;
   };
   if (!inverse && unitFollows() && parseUnits(parser, dimension, 1))
     return failure();

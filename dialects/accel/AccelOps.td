@@ -152,7 +152,7 @@ def Accel_NetworkOp : Accel_Op<"network", [Symbol, DeclareOpInterfaceMethods<Sym
   let assemblyFormat = "$sym_name `` custom<Entries>($entries) attr-dict-with-keyword";
 }
 
-def Accel_PriceOp : Accel_Op<"price", [ParentOneOf<["AcceleratorOp", "ClusterOp", "ServerOp"]>]> {
+def Accel_PriceOp : Accel_Op<"price", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["AcceleratorOp", "ClusterOp", "ServerOp"]>]> {
   let summary = "what using it costs: `{amount = 4.10 USD/h, per = @gpu}`";
   let arguments = (ins DictionaryAttr:$entries);
   let assemblyFormat = "`` custom<Entries>($entries) attr-dict-with-keyword";

@@ -55,6 +55,12 @@ LogicalResult CoreOp::verify() {
   if (failed(verifyEntries(*this, getEntries(), "core", getKind())) ||
       failed(verifyCount(*this, getCountAttr())))
     return failure();
+  if (auto sparse = getEntries().getAs<DictionaryAttr>("sparse")) {
+    auto n = sparse.getAs<IntegerAttr>("n"), m = sparse.getAs<IntegerAttr>("m");
+    if (n && m && n.getInt() > m.getInt())
+      return errorAt(*this, "sparse")
+             << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
+  }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))
     return errorAt(*this) << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry
@@ -248,11 +254,28 @@ LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
+/// A mesh or torus has as many endpoints as its shape says.
+static LogicalResult verifyShape(NetworkOp network, std::optional<int64_t> endpoints) {
+  auto shape = network.getEntries().getAs<ArrayAttr>("shape");
+  if (!shape || !endpoints || !llvm::all_of(shape, llvm::IsaPred<IntegerAttr>))
+    return success();
+  int64_t places = 1;
+  for (auto extent : shape.getAsRange<IntegerAttr>())
+    if (__builtin_mul_overflow(places, extent.getInt(), &places))
+      return errorAt(network, "shape")
+             << "the shape of network '" << network.getSymName() << "' is too large to count";
+  if (places != *endpoints)
+    return errorAt(network, "shape") << "the shape of network '" << network.getSymName() << "' has "
+                                     << places << " endpoints, but it connects " << *endpoints;
+  return success();
+}
+
 LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
   auto connects = getEntries().getAs<ArrayAttr>("connects");
   if (!connects)
     return success(); // said by the verifier of the keys
   Operation *scope = (*this)->getParentOp();
+  std::optional<int64_t> endpoints = 0;
   for (auto reference : connects.getAsRange<FlatSymbolRefAttr>()) {
     Operation *target = mlir::SymbolTable::lookupSymbolIn(scope, reference);
     if (!target)
@@ -267,6 +290,27 @@ LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
           << "'" << reference.getValue() << "' is declared here";
       return error;
     }
+    auto server = dyn_cast<ServerOp>(target);
+    std::optional<int64_t> more = server ? server.instances() : cast<DeviceOp>(target).instances();
+    if (!endpoints || !more || __builtin_add_overflow(*endpoints, *more, &*endpoints))
+      endpoints.reset();
   }
-  return success();
+  return verifyShape(*this, endpoints);
+}
+
+LogicalResult PriceOp::verifySymbolUses(SymbolTableCollection &) {
+  auto per = getEntries().getAs<FlatSymbolRefAttr>("per");
+  if (!per)
+    return success();
+  std::vector<StringRef> names;
+  (*this)->getParentOp()->walk(
+      [&](SymbolOpInterface symbol) { names.push_back(symbol.getName()); });
+  if (llvm::is_contained(names, per.getValue()))
+    return success();
+  StringRef near = nearestName(per.getValue(), names);
+  auto error = errorAt(*this, "per")
+               << "the price is per '" << per.getValue() << "', which is not declared here";
+  if (!near.empty())
+    error << ", did you mean '" << near << "'?";
+  return error;
 }

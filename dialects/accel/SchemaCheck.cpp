@@ -106,7 +106,8 @@ static std::string checkInteger(const KeySchema &key, IntegerAttr value) {
 static std::string checkWord(const KeySchema &key, StringRef word) {
   if (llvm::is_contained(key.words, word))
     return "";
-  StringRef near = nearestName(word, key.words);
+  StringRef full = canonicalWord(word);
+  StringRef near = llvm::is_contained(key.words, full) ? full : nearestName(word, key.words);
   return "must be one of " + list(key.words) + ", found '" + word.str() + "'" +
          (near.empty() ? "" : ", did you mean '" + near.str() + "'?");
 }

@@ -70,12 +70,13 @@ def Dnn_ContractOp : Dnn_WorkOp<"contract", 2> {
     domain, so that each costs exactly what the forward operation costs. `maps` are those of a, b and the result; an iterator is parallel
     when its points reach different results. Points that fall outside a tensor (padding) contribute nothing but are counted. 2 FLOP per point.
     ```mlir
-    %dw = dnn.contract %dy, %x {domain = array<i64: -9223372036854775808, 2, 4>, maps = [affine_map<(n, o, i) -> (n, o)>,
+    %dw = dnn.contract %dy, %x over [?, 2, 4] {maps = [affine_map<(n, o, i) -> (n, o)>,
       affine_map<(n, o, i) -> (n, i)>, affine_map<(n, o, i) -> (o, i)>]} : (tensor<?x2xf32>, tensor<?x4xf32>) -> tensor<2x4xf32>
     ```
   }];
   let arguments = (ins Dnn_Tensor:$a, Dnn_Tensor:$b, DenseI64ArrayAttr:$domain, AffineMapArrayAttr:$maps);
   let results = (outs Dnn_Tensor:$result);
+  let assemblyFormat = "operands `over` custom<Extents>($domain) attr-dict `:` functional-type(operands, results)";
   let work = "return contractionWork();";
   let more = Dnn_IsContraction # "::accord::Work contractionWork();\n";
   let hasVerifier = 1;

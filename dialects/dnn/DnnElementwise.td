@@ -77,8 +77,9 @@ def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
 }
 def Dnn_ConstantOp : Dnn_WorkOp<"constant", 0> {
   let summary = "a tensor filled with one value";
-  let description = "No FLOP; the result is written.\n`%one = dnn.constant {value = 1.0 : f64} : () -> tensor<f32>`";
+  let description = "No FLOP; the result is written.\n`%one = dnn.constant 1.0 : tensor<f32>`";
   let arguments = (ins F64Attr:$value);
   let results = (outs Dnn_Tensor:$y);
+  let assemblyFormat = "custom<Number>($value) attr-dict `:` type($y)";
 }
 #endif

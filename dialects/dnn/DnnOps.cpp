@@ -6,6 +6,39 @@ using namespace mlir;
 using namespace accord;
 using namespace accord::dnn;
 
+/// `[?, 16, 4]`; `?` is the batch.
+static ParseResult parseExtents(OpAsmParser &parser, DenseI64ArrayAttr &extents) {
+  SmallVector<int64_t> values;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&]() -> ParseResult {
+        values.push_back(ShapedType::kDynamic);
+        return succeeded(parser.parseOptionalQuestion()) ? success() : parser.parseInteger(values.back());
+      }))
+    return failure();
+  extents = parser.getBuilder().getDenseI64ArrayAttr(values);
+  return success();
+}
+static void printExtents(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr extents) {
+  printer << "[";
+  llvm::interleaveComma(extents.asArrayRef(), printer, [&](int64_t extent) {
+    if (ShapedType::isDynamic(extent))
+      printer << "?";
+    else
+      printer << extent;
+  });
+  printer << "]";
+}
+/// An f64 attribute without its type.
+static ParseResult parseNumber(OpAsmParser &parser, FloatAttr &number) {
+  double value = 0;
+  if (parser.parseFloat(value))
+    return failure();
+  number = parser.getBuilder().getF64FloatAttr(value);
+  return success();
+}
+static void printNumber(OpAsmPrinter &printer, Operation *, FloatAttr number) {
+  printer.printFloat(number.getValue());
+}
+
 #define GET_OP_CLASSES
 #include "dialects/dnn/DnnOps.cpp.inc"
 

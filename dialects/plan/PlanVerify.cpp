@@ -9,6 +9,8 @@ using namespace mlir;
 using namespace accord::plan;
 
 using Wide = __int128;
+/// Plans nest a few repeats; deeper ones are refused rather than followed.
+static constexpr size_t kDeepest = 64;
 
 static std::string text(Wide value) {
   std::string digits;
@@ -34,6 +36,8 @@ LogicalResult PlacementOp::verify() {
 LogicalResult SlotOp::verify() {
   if (getCore() && getRuns())
     return emitOpError() << "'" << getName() << "' cannot be on a core and run a region";
+  if (getInstance() && !getCore())
+    return emitOpError() << "'" << getName() << "' names an instance of no core";
   return success();
 }
 
@@ -138,6 +142,8 @@ private:
       return success();
     if (llvm::is_contained(path, region))
       return region.emitError() << "region '" << region.getSymName() << "' runs itself";
+    if (path.size() >= kDeepest)
+      return region.emitError() << "regions nest deeper than " << kDeepest;
     path.push_back(region);
     llvm::SetVector<Lane> held;
     for (SlotOp slot : region.getBody().getOps<SlotOp>()) {

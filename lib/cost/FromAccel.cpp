@@ -143,6 +143,12 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &
       core.peak[peak.getName().str()] =
           FlopsPerSecond(keys.number("peak." + peak.getName().str(), value, clock, core.count));
     }
+    std::string all; // the whole key too, as it was written
+    for (NamedAttribute peak : peaks)
+      if (auto value = dyn_cast<accel::QuantityAttr>(peak.getValue()))
+        all += (all.empty() ? "" : ", ") + peak.getName().str() + ": " + value.spelled();
+    auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
+    keys.remember("peak", all, first ? first.getSource() : "");
   } else if (!geometry.text.empty()) {
     StringRef key = core.rows ? "array" : "lanes";
     if (clock.isZero())

@@ -2,6 +2,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/cost/SourceOf.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -29,6 +30,16 @@ std::string arithmetic(Type type) {
   return "fp32";
 }
 
+/// In the words of the training language: "mixed(bf16)", "fp32".
+std::string describe(dnn::PrecisionAttr precision) {
+  std::string element = arithmetic(precision.getElement());
+  if (!precision.getMixed())
+    return element;
+  if (precision.getGradients() != precision.getElement())
+    element += ", gradients = " + arithmetic(precision.getGradients());
+  return "mixed(" + element + ")";
+}
+
 class Extractor {
 public:
   Extractor(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches) : source(graph) {
@@ -39,29 +50,29 @@ public:
   std::optional<WorkGraph> run(std::string &error);
 
 private:
-  ValueId define(Value value, RegionId region, Category category);
-  ValueId idOf(Value value);
+  ValueId define(mlir::Value value, RegionId region, Category category);
+  ValueId idOf(mlir::Value value);
   void block(Block &block, RegionId region);
-  void operation(Operation &op, RegionId region);
+  void operation(mlir::Operation &op, RegionId region);
   void repeat(dnn::RepeatOp op, OperationId id, RegionId region);
-  void work(WorkOpInterface op, accord::Operation &into);
-  void gradientBuffers(Operation &op, accord::Operation &into);
+  void work(WorkOpInterface op, Operation &into);
+  void gradientBuffers(mlir::Operation &op, Operation &into);
   void residents();
-  std::string unique(Operation &op);
-  void fail(Operation &op, const char *what) {
+  std::string unique(mlir::Operation &op);
+  void fail(mlir::Operation &op, const char *what) {
     if (problem.empty())
       problem = "'" + op.getName().getStringRef().str() + "' " + what + " passes 2^63";
   }
 
   dnn::TrainingGraphOp source;
   WorkGraph out;
-  DenseMap<Value, ValueId> ids;
+  DenseMap<mlir::Value, ValueId> ids;
   llvm::StringMap<unsigned> names;
   std::string problem;
 };
 
-ValueId Extractor::define(Value value, RegionId region, Category category) {
-  accord::Value v;
+ValueId Extractor::define(mlir::Value value, RegionId region, Category category) {
+  Value v;
   v.region = region;
   v.category = category;
   if (auto bytes = bytesOf(value.getType(), out.microbatch))
@@ -76,10 +87,10 @@ ValueId Extractor::define(Value value, RegionId region, Category category) {
   return id;
 }
 
-ValueId Extractor::idOf(Value value) { return ids.lookup(value); }
+ValueId Extractor::idOf(mlir::Value value) { return ids.lookup(value); }
 
 /// Names come from the model's source; what passes add without a name gets its kind and a number.
-std::string Extractor::unique(Operation &op) {
+std::string Extractor::unique(mlir::Operation &op) {
   std::string name;
   if (auto given = op.getAttrOfType<StringAttr>(dnn::DnnDialect::kNameAttr))
     name = given.str();
@@ -91,7 +102,7 @@ std::string Extractor::unique(Operation &op) {
   return ++count == 1 ? name : name + "#" + std::to_string(count);
 }
 
-void Extractor::work(WorkOpInterface op, accord::Operation &into) {
+void Extractor::work(WorkOpInterface op, Operation &into) {
   auto flops = op.getFlops(out.microbatch);
   auto read = op.getBytesRead(out.microbatch), written = op.getBytesWritten(out.microbatch);
   if (!flops || !read || !written)
@@ -118,10 +129,10 @@ void Extractor::work(WorkOpInterface op, accord::Operation &into) {
 }
 
 /// Results that feed a gradient buffer are written there: no memory of their own, and a read when they accumulate.
-void Extractor::gradientBuffers(Operation &op, accord::Operation &into) {
+void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
   Type format = source.getPrecision().getGradients();
   for (OpResult result : op.getResults()) {
-    bool stored = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<dnn::GradientOp>(user); });
+    bool stored = llvm::any_of(result.getUsers(), [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!stored || !type || into.core == CoreKind::None)
       continue;
@@ -146,15 +157,15 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
   out.regions[body].owner = id;
   out.operations[id].body = body;
 
-  llvm::SetVector<Value> captured;
+  llvm::SetVector<mlir::Value> captured;
   getUsedValuesDefinedAbove(op.getBody(), captured);
-  for (Value value : captured)
+  for (mlir::Value value : captured)
     if (ids.count(value))
       out.operations[id].operands.push_back(idOf(value));
 
   Category category =
       out.operations[id].phase == Phase::Forward ? Category::Activations : Category::Temporaries;
-  for (Value argument : op.getCarriedArguments())
+  for (mlir::Value argument : op.getCarriedArguments())
     define(argument, body, category);
   for (auto [argument, stack] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed())) {
     ValueId inside = define(argument, body, Category::Activations);
@@ -171,7 +182,7 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
     out.regions[body].stashed.push_back({idOf(inside), idOf(stack)});
 }
 
-void Extractor::operation(Operation &op, RegionId region) {
+void Extractor::operation(mlir::Operation &op, RegionId region) {
   if (isa<dnn::GradientOp, dnn::YieldOp>(op))
     return;
   if (auto read = dyn_cast<dnn::ReadOp>(op)) {
@@ -181,20 +192,20 @@ void Extractor::operation(Operation &op, RegionId region) {
   OperationId id = static_cast<OperationId>(out.operations.size());
   out.operations.emplace_back();
   out.regions[region].operations.push_back(id);
-  accord::Operation described;
+  Operation described;
   described.name = unique(op);
   described.kind = op.getName().stripDialect().str();
   described.region = region;
   described.location = sourceOf(op.getLoc());
   if (auto phase = op.getAttrOfType<dnn::PhaseAttr>(dnn::DnnDialect::kPhaseAttr))
     described.phase = static_cast<Phase>(phase.getValue());
-  for (Value operand : op.getOperands())
+  for (mlir::Value operand : op.getOperands())
     if (ids.count(operand))
       described.operands.push_back(idOf(operand));
   Category category = described.phase == Phase::Forward ? Category::Activations : Category::Temporaries;
-  for (Value result : op.getResults())
+  for (mlir::Value result : op.getResults())
     described.results.push_back(define(result, region, category));
-  for (Value typed : op.getOperands())
+  for (mlir::Value typed : op.getOperands())
     if (isa<RankedTensorType>(typed.getType()) && isa<FloatType>(getElementTypeOrSelf(typed.getType()))) {
       described.type = arithmetic(typed.getType());
       break;
@@ -214,28 +225,28 @@ void Extractor::operation(Operation &op, RegionId region) {
 }
 
 void Extractor::block(Block &block, RegionId region) {
-  for (Operation &op : block)
+  for (mlir::Operation &op : block)
     operation(op, region);
 }
 
 void Extractor::residents() {
   for (dnn::ParameterOp parameter : source.getParameters()) {
-    auto bytes = dnn::residentBytes(parameter, source.getOptimizer().getValue(), source.getPrecision());
+    auto bytes = dnn::residentBytes(parameter, source.getOptimizer(), source.getPrecision());
     if (!bytes)
       return fail(*parameter.getOperation(), "needs memory that");
     std::string name = parameter.getSymName().str();
     out.residents.push_back({name, Category::Weights, bytes->weights});
     out.residents.push_back({name, Category::Gradients, bytes->gradients});
-    if (bytes->states)
-      out.residents.push_back({name, Category::OptimizerStates, bytes->states});
+    if (bytes->optimizerStates)
+      out.residents.push_back({name, Category::OptimizerStates, bytes->optimizerStates});
     out.parameters += parameter.getElements();
   }
 }
 
 std::optional<WorkGraph> Extractor::run(std::string &error) {
   out.model = source.getSymName().str();
-  out.optimizer = dnn::stringifyOptimizerKind(source.getOptimizer().getValue()).str();
-  out.precision = dnn::describe(source.getPrecision());
+  out.optimizer = dnn::stringifyOptimizerKind(source.getOptimizer()).str();
+  out.precision = describe(source.getPrecision());
   out.regions.resize(2);
   out.regions[kMicrobatchRegion].name = "microbatch";
   out.regions[kUpdateRegion].name = "update";
@@ -245,7 +256,7 @@ std::optional<WorkGraph> Extractor::run(std::string &error) {
   block(micro, kMicrobatchRegion);
   block(source.getOptimizerStep().getBlock(), kUpdateRegion);
   residents();
-  for (accord::Operation &op : out.operations)
+  for (Operation &op : out.operations)
     for (ValueId result : op.results)
       out.values[result].name = op.name;
   if (!problem.empty()) {

@@ -14,7 +14,8 @@ namespace {
 std::string originText(const Origin &origin) {
   std::string from = origin.source;
   if (!origin.location.file.empty())
-    from += fmt::format("{}{}:{}", from.empty() ? "" : "; ", origin.location.file, origin.location.line);
+    from += fmt::format("{}{}:{}", from.empty() ? "" : "; ", origin.location.file,
+                        origin.location.line);
   return origin.text + (from.empty() ? "" : " (" + from + ")");
 }
 
@@ -27,7 +28,8 @@ std::string regionPath(const WorkGraph &g, RegionId region) {
 }
 } // namespace
 
-Expected<std::string> explainOperation(const Plan &plan, StringRef operation, const TextStyle &style) {
+Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
+                                       const TextStyle &style) {
   const WorkGraph &g = plan.graph;
   OperationId id = 0;
   while (id < g.operations.size() && g.operations[id].name != operation)
@@ -39,7 +41,8 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
       if (unsigned distance = operation.edit_distance(op.name, true, best); distance < best)
         best = distance, nearest = op.name;
     std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
-    return createStringError("the plan has no operation '%s'%s", operation.str().c_str(), hint.c_str());
+    return createStringError("the plan has no operation '%s'%s", operation.str().c_str(),
+                             hint.c_str());
   }
   const Operation &op = g.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
@@ -50,19 +53,25 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
     out += "  " + inked(style, Ink::Dim, label) + pad + (text.size() > 16 ? text.substr(16) : "\n");
   };
   Count executions = g.executions(id);
-  line("what", fmt::format("{}, {}{}", op.kind, name(op.phase),
-                           op.location.file.empty() ? "" : fmt::format(", written at {}:{}", op.location.file, op.location.line)));
-  line("where", fmt::format("{}, {} times per step", regionPath(g, op.region), static_cast<int64_t>(executions)));
+  line("what",
+       fmt::format("{}, {}{}", op.kind, name(op.phase),
+                   op.location.file.empty()
+                       ? ""
+                       : fmt::format(", written at {}:{}", op.location.file, op.location.line)));
+  line("where", fmt::format("{}, {} times per step", regionPath(g, op.region),
+                            static_cast<int64_t>(executions)));
   if (op.body != kNone) {
     const Region &body = g.regions[op.body];
-    Picoseconds length = plan.schedule.regions.empty() ? Picoseconds{} : plan.schedule.regions[op.body].length;
-    line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"), body.count,
-                             formatSi(length.seconds().value, "s"), body.name));
+    Picoseconds length =
+        plan.schedule.regions.empty() ? Picoseconds{} : plan.schedule.regions[op.body].length;
+    line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"),
+                             body.count, formatSi(length.seconds().value, "s"), body.name));
   } else {
     std::string bytes;
     for (size_t l = 0; l < cost.bytes.size(); ++l)
       if (cost.bytes[l].value > 0)
-        bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value), plan.machine.memories[l].name);
+        bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value),
+                             plan.machine.memories[l].name);
     line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
     if (!cost.model.empty())
       line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
@@ -71,7 +80,8 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
                              formatSi(cost.time.value * static_cast<double>(executions), "s")));
   }
   line("bound", cost.bound);
-  // The sources of the numbers in the formula: of the core, and of every memory that the operation reads or writes.
+  // The sources of the numbers in the formula: of the core, and of every memory that the operation
+  // reads or writes.
   if (cost.core >= 0) {
     const Core &core = plan.machine.cores[cost.core];
     for (const auto &[key, origin] : core.origins)
@@ -79,14 +89,16 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
     for (size_t l = 0; l < cost.transfer.size(); ++l)
       for (const auto &[key, origin] : plan.machine.memories[l].origins)
         if (cost.transfer[l].value > 0 && (key == "bandwidth" || key == "latency"))
-          line("source", fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
+          line("source",
+               fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
   }
   if (op.region < plan.schedule.regions.size())
     for (const Slot &slot : plan.schedule.regions[op.region].slots)
       if (slot.operation == id)
-        line("scheduled", fmt::format("{} after the start of '{}'{}", formatSi(slot.start.seconds().value, "s"),
-                                      g.regions[op.region].name,
-                                      slot.core >= 0 ? " on " + plan.machine.cores[slot.core].name : ""));
+        line("scheduled",
+             fmt::format("{} after the start of '{}'{}", formatSi(slot.start.seconds().value, "s"),
+                         g.regions[op.region].name,
+                         slot.core >= 0 ? " on " + plan.machine.cores[slot.core].name : ""));
   if (id < plan.timing.size())
     line("slack", isCritical(plan, id) ? "none: on the critical path"
                                        : formatSi(plan.timing[id].slack().seconds().value, "s"));
@@ -113,13 +125,19 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   words("status", a.feasible ? "feasible" : "infeasible", b.feasible ? "feasible" : "infeasible");
   words("micro-batch", std::to_string(a.graph.microbatch), std::to_string(b.graph.microbatch));
   words("batch", std::to_string(a.batch), std::to_string(b.batch));
-  head.row({"step time", formatSi(ma.step.value, "s"), formatSi(mb.step.value, "s"), change(ma.step.value, mb.step.value, true)});
-  head.row({"throughput", formatSi(ma.throughput, "samples/s"), formatSi(mb.throughput, "samples/s"), change(ma.throughput, mb.throughput, false)});
-  head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100), change(ma.mfu, mb.mfu, false)});
-  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)), formatBytes(static_cast<double>(mb.peakBytes)),
+  head.row({"step time", formatSi(ma.step.value, "s"), formatSi(mb.step.value, "s"),
+            change(ma.step.value, mb.step.value, true)});
+  head.row({"throughput", formatSi(ma.throughput, "samples/s"),
+            formatSi(mb.throughput, "samples/s"), change(ma.throughput, mb.throughput, false)});
+  head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100),
+            change(ma.mfu, mb.mfu, false)});
+  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)),
+            formatBytes(static_cast<double>(mb.peakBytes)),
             change(static_cast<double>(ma.peakBytes), static_cast<double>(mb.peakBytes), true)});
-  head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"), change(ma.energy.value, mb.energy.value, true)});
-  head.row({"gap", fmt::format("{:.3g} %", ma.gap * 100), fmt::format("{:.3g} %", mb.gap * 100), std::fabs(ma.gap - mb.gap) < 1e-6 ? same : "changed"});
+  head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"),
+            change(ma.energy.value, mb.energy.value, true)});
+  head.row({"gap", fmt::format("{:.3g} %", ma.gap * 100), fmt::format("{:.3g} %", mb.gap * 100),
+            std::fabs(ma.gap - mb.gap) < 1e-6 ? same : "changed"});
   std::string out = head.text(style);
 
   struct Side {
@@ -131,7 +149,8 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   auto collect = [&](const Plan &plan, bool after) {
     for (const Expense &e : expenses(plan)) {
       auto &entry = operations[plan.graph.operations[e.operation].name];
-      (after ? entry.second : entry.first) = {e.total.value, plan.costs.operations[e.operation].bound, true};
+      (after ? entry.second : entry.first) = {e.total.value,
+                                              plan.costs.operations[e.operation].bound, true};
     }
   };
   collect(a, false);
@@ -148,9 +167,12 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   for (size_t i = 0; i < order.size() && i < kRows; ++i) {
     const auto &[x, y] = operations[order[i].second];
     std::string arrow = style.unicode ? " → " : " -> ";
-    table.row({order[i].second, x.there ? formatSi(x.time, "s") : same, y.there ? formatSi(y.time, "s") : same,
+    table.row({order[i].second, x.there ? formatSi(x.time, "s") : same,
+               y.there ? formatSi(y.time, "s") : same,
                !y.there ? "gone" : change(x.time, y.time, true),
-               x.bound == y.bound || !x.there ? y.bound : y.there ? x.bound + arrow + y.bound : x.bound});
+               x.bound == y.bound || !x.there ? y.bound
+               : y.there                      ? x.bound + arrow + y.bound
+                                              : x.bound});
   }
   out += "\n" + table.text(style);
   if (order.size() > kRows)

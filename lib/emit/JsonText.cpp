@@ -200,7 +200,7 @@ void append(std::string &out, const json::Value &value, unsigned indent, size_t 
 std::string jsonText(const json::Value &value) {
   std::string out;
   append(out, value, 0, 0);
-  return out + "\n";
+  return out;
 }
 
 std::string jsonLine(const json::Value &value) {

@@ -1,4 +1,5 @@
 // From the same training at several sizes to polynomials and rates.
+#include "lib/analysis/Liveness.h"
 #include "lib/emit/LatencyModel.h"
 #include "lib/emit/LatencyOrder.h"
 #include "lib/emit/Summary.h"
@@ -312,6 +313,15 @@ Expected<LatencyModelInput> fitLatencyModel(const Plan &plan, int64_t sequence,
   double step = evaluateLatency(input, plan.batch, input.microbatch, sequence).step;
   input.exact = exact && close(step, plan.schedule.step.seconds().value);
   return input;
+}
+
+Expected<LatencyModelInput> fitLatencyModel(const Plan &plan, int64_t sequence,
+                                            ArrayRef<LatencySample> samples) {
+  return fitLatencyModel(plan, sequence, samples, [&](const WorkGraph &graph) {
+    LivenessOptions all;
+    all.points = ~0u;
+    return liveness(graph, plan.schedule, all);
+  });
 }
 
 } // namespace accord

@@ -163,7 +163,9 @@ private:
           : op.rate > 0 || !op.traffic.empty() ? fmt::format("{}_ps({})", n, time(op))
                                                : "0";
       line("  /* {} ({}, {}) */", comment(op.name), comment(op.kind), name(op.phase));
-      std::string sum = duration == "0" ? start : start == "0" ? duration : start + " +\n    " + duration;
+      std::string sum = duration == "0" ? start
+                        : start == "0"  ? duration
+                                        : start + " +\n    " + duration;
       line("  const int64_t end{} = {};", id, sum);
       line("  length = {}_later(length, end{});", n, id);
     }

@@ -86,6 +86,10 @@ llvm::Expected<LatencyModelInput> fitLatencyModel(const Plan &plan, int64_t sequ
                                                   llvm::ArrayRef<LatencySample> samples,
                                                   MemoryOf memoryOf);
 
+/// With the memory of `lib/analysis/Liveness`.
+llvm::Expected<LatencyModelInput> fitLatencyModel(const Plan &plan, int64_t sequence,
+                                                  llvm::ArrayRef<LatencySample> samples);
+
 /// What the generated functions return, computed here.
 struct LatencyResult {
   double step = 0; ///< seconds of a step of `batch` samples: ceil(batch / microbatch) micro-batches

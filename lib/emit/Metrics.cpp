@@ -1,4 +1,5 @@
 #include "lib/emit/Metrics.h"
+#include "lib/analysis/Totals.h"
 #include "lib/emit/PlanJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
@@ -25,33 +26,22 @@ FlopsPerSecond peakOf(const Machine &machine, const Core &core, const std::strin
 
 Metrics measure(const Plan &plan) {
   Metrics m;
+  StepTotals totals = stepTotals(plan.graph, plan.costs);
   m.step = plan.schedule.step.seconds();
-  if (m.step.value > 0)
+  if (m.step.value > 0) {
     m.throughput = static_cast<double>(plan.batch) / m.step.value;
-  std::map<std::pair<int, std::string>, double> byPeak; // contraction FLOPs by core and arithmetic
-  forEachWork(plan, [&](OperationId id, const OperationCost &cost, Count times) {
-    const Operation &op = plan.graph.operations[id];
-    m.flops += times * op.flops;
-    m.energy += cost.energy * static_cast<double>(times);
-    if (!op.contraction)
-      return;
-    m.modelFlops += times * op.flops;
-    byPeak[{cost.core, cost.type.empty() ? op.type : cost.type}] +=
-        static_cast<double>(times) * static_cast<double>(op.flops);
-  });
-  double most = 0, atPeak = 0; // seconds the contractions would take at peak
-  for (const auto &[where, flops] : byPeak) {
-    if (where.first < 0)
-      continue;
-    FlopsPerSecond peak = peakOf(plan.machine, plan.machine.cores[where.first], where.second);
-    if (peak.value <= 0)
-      continue;
-    atPeak += flops / peak.value;
-    if (flops > most)
-      most = flops, m.peakType = where.second, m.peak = peak;
+    m.mfu = modelFlopsUtilization(totals, plan.machine, m.step);
   }
-  if (m.step.value > 0)
-    m.mfu = atPeak / m.step.value;
+  m.flops = totals.all.flops;
+  m.modelFlops = totals.all.contractionFlops;
+  m.energy = stepEnergy(totals, plan.machine, m.step);
+  Count most = 0;
+  for (const auto &[where, work] : totals.byCore)
+    if (where.first >= 0 && work.contractionFlops > most) {
+      most = work.contractionFlops;
+      m.peakType = where.second;
+      m.peak = peakOf(plan.machine, plan.machine.cores[where.first], where.second);
+    }
   m.peakBytes = plan.memory.peak;
   if (!plan.machine.memories.empty())
     m.capacity = static_cast<int64_t>(plan.machine.memories[0].capacity.value);

@@ -18,7 +18,7 @@ struct Metrics {
   /// peak.
   double mfu = 0;
   int64_t peakBytes = 0, capacity = 0; ///< of device memory
-  Joules energy;                       ///< sum over executions
+  Joules energy;                       ///< of one step, idle power included
   double gap = 0;
 };
 /// Of all instances of a core: stated for the type, or one multiply-accumulate per cell (one

@@ -3,6 +3,7 @@
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
 #include <map>
+#include <set>
 
 #include "lib/emit/ReportPage.inc"
 
@@ -124,15 +125,17 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
   for (const Memory &level : plan.machine.memories)
     levels.push_back(
         json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}});
-  for (const Core &core : plan.machine.cores)
-    for (const auto &[type, peak] : core.peak) {
-      bool used = llvm::any_of(plan.graph.operations, [&](const Operation &op) {
-        return op.type == type && op.core == core.kind && op.flops > 0;
-      });
-      if (used)
-        roofs.push_back(json::Object{
-            {"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak.value}});
-    }
+  std::set<std::pair<int, std::string>> used; // core and arithmetic
+  for (OperationId id = 0; id < plan.graph.operations.size(); ++id)
+    if (const OperationCost &cost = plan.costs.operations[id];
+        cost.core >= 0 && plan.graph.operations[id].flops > 0)
+      used.insert({cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type});
+  for (const auto &[index, type] : used) {
+    const Core &core = plan.machine.cores[index];
+    roofs.push_back(json::Object{{"core", jsonString(core.name)},
+                                 {"type", jsonString(type)},
+                                 {"peak", peakOf(plan.machine, core, type).value}});
+  }
   for (const std::string &text : plan.assumptions)
     assumptions.push_back(jsonString(text));
   for (const Conflict &c : plan.conflicts)

@@ -26,7 +26,8 @@ private:
 
 } // namespace
 
-std::string compileSummary(const Plan &plan, const SummaryOptions &options, const TextStyle &style) {
+std::string compileSummary(const Plan &plan, const SummaryOptions &options,
+                           const TextStyle &style) {
   Metrics m = measure(plan);
   const WorkGraph &g = plan.graph;
   Lines lines(style);
@@ -34,7 +35,8 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   lines.text = inked(style, Ink::Bold, g.model + " on " + plan.machine.name) + state + "\n";
   lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer,
                                     formatSi(static_cast<double>(g.parameters), "")));
-  lines.add("batch", fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch, times(style), g.microbatches));
+  lines.add("batch", fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch,
+                                 times(style), g.microbatches));
   lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")));
   std::string rate = formatSi(m.throughput, "samples/s");
   if (options.sequence)
@@ -42,7 +44,8 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   lines.add("throughput", rate);
   lines.add("MFU", fmt::format("{} {} of {} {}", shareBar(style, m.mfu, 20), percent(m.mfu),
                                formatSi(m.peak.value, "FLOP/s"), m.peakType));
-  double full = m.capacity > 0 ? static_cast<double>(m.peakBytes) / static_cast<double>(m.capacity) : 0;
+  double full =
+      m.capacity > 0 ? static_cast<double>(m.peakBytes) / static_cast<double>(m.capacity) : 0;
   std::string memory = formatBytes(static_cast<double>(m.peakBytes));
   if (m.capacity > 0) {
     std::string bar = shareBar(style, full, 20);
@@ -57,9 +60,10 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
     if (!e.critical)
       continue;
     const Operation &op = g.operations[e.operation];
-    std::string text = fmt::format("{:>6}  {}  ({}, {})", percent(e.share),
-                                   shortened(op.name, style.width > 70 ? style.width - 60 : 20, style),
-                                   formatSi(e.total.value, "s"), plan.costs.operations[e.operation].bound);
+    std::string text =
+        fmt::format("{:>6}  {}  ({}, {})", percent(e.share),
+                    shortened(op.name, style.width > 70 ? style.width - 60 : 20, style),
+                    formatSi(e.total.value, "s"), plan.costs.operations[e.operation].bound);
     lines.add(shown ? "" : "most critical", text);
     if (++shown == 3)
       break;
@@ -67,13 +71,16 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   ObjectiveKind kind = objectiveKind(plan.objective);
   std::string unit = *kind.unit ? " " + std::string(kind.unit) : "";
   if (plan.feasible)
-    lines.add("gap", fmt::format("{}: {} {:.6g}{}, no plan {} {:.6g}{} ({})",
-                                 inked(style, m.gap < 0.05 ? Ink::Green : Ink::Yellow, percent(m.gap)), plan.objective,
-                                 plan.objectiveValue, unit, kind.maximize ? "above" : "below", plan.objectiveBound, unit,
-                                 plan.schedule.proof));
+    lines.add("gap",
+              fmt::format("{}: {} {:.6g}{}, no plan {} {:.6g}{} ({})",
+                          inked(style, m.gap < 0.05 ? Ink::Green : Ink::Yellow, percent(m.gap)),
+                          plan.objective, plan.objectiveValue, unit,
+                          kind.maximize ? "above" : "below", plan.objectiveBound, unit,
+                          plan.schedule.proof));
   for (const Conflict &c : plan.conflicts) {
     std::string where = c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line);
-    lines.add("conflict", inked(style, Ink::Red, c.constraint) + where + (c.detail.empty() ? "" : ": " + c.detail));
+    lines.add("conflict", inked(style, Ink::Red, c.constraint) + where +
+                              (c.detail.empty() ? "" : ": " + c.detail));
   }
   if (!options.report.empty())
     lines.add("report", options.report);
@@ -82,29 +89,32 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
 
 std::string estimateTable(const WorkGraph &graph, const Machine &machine, const Costs &costs,
                           const EstimateTotals &totals, const TextStyle &style) {
-  TextTable table("lllrrrrl", {"operation", "phase", "core", "count", "time", "FLOP", "bytes", "bound"});
+  TextTable table("lllrrrrl",
+                  {"operation", "phase", "core", "count", "time", "FLOP", "bytes", "bound"});
   for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
     const OperationCost &cost = costs.operations[id];
     if (op.body != kNone || (cost.time.value == 0 && op.flops == 0))
       continue;
     static constexpr const char *kShort[] = {"fwd", "d-grad", "w-grad", "update", "comm"};
-    table.row({op.name, kShort[static_cast<unsigned>(op.phase)], cost.core >= 0 ? machine.cores[cost.core].name : "-",
-               std::to_string(static_cast<int64_t>(graph.executions(id))), formatSi(cost.time.value, "s"),
-               formatSi(static_cast<double>(op.flops), ""), cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value),
-               cost.bound});
+    table.row({op.name, kShort[static_cast<unsigned>(op.phase)],
+               cost.core >= 0 ? machine.cores[cost.core].name : "-",
+               std::to_string(static_cast<int64_t>(graph.executions(id))),
+               formatSi(cost.time.value, "s"), formatSi(static_cast<double>(op.flops), ""),
+               cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});
   }
   Lines lines(style);
   lines.text = "\n";
   lines.add("parameters", formatSi(static_cast<double>(totals.parameters), ""));
   lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
-  lines.add("busy time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
+  lines.add("busy time",
+            formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (totals.energy.value > 0)
     lines.add("energy", formatSi(totals.energy.value, "J") + " per step");
   lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
   return inked(style, Ink::Bold, graph.model + " on " + machine.name) +
-         fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) + table.text(style) +
-         lines.text;
+         fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) +
+         table.text(style) + lines.text;
 }
 
 } // namespace accord

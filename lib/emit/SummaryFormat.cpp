@@ -27,7 +27,8 @@ std::string formatSi(double value, llvm::StringRef unit) {
     a *= 1000, --p;
   std::string text = (value < 0 ? "-" : "") + digits(a);
   if (!unit.empty() || p != 4)
-    text += " " + std::string(kPrefixes[p]) + (p != 4 && unit.size() > 6 && unit != "FLOP/s" ? " " : "") + unit.str();
+    text += " " + std::string(kPrefixes[p]) +
+            (p != 4 && unit.size() > 6 && unit != "FLOP/s" ? " " : "") + unit.str();
   return text;
 }
 

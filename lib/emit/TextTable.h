@@ -6,8 +6,8 @@
 
 namespace accord {
 
-/// Cells are measured in characters, not bytes. A column is as wide as its widest cell; when the table is wider than
-/// the style allows, the first column (names) is shortened in the middle.
+/// Cells are measured in characters, not bytes. A column is as wide as its widest cell; when the
+/// table is wider than the style allows, the first column (names) is shortened in the middle.
 class TextTable {
 public:
   /// One character per column: 'l' or 'r' for the side it is aligned to.

@@ -64,7 +64,7 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
 }
 
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
-  unsigned best = std::max<unsigned>(1, static_cast<unsigned>(name.size()) / 3) + 1;
+  unsigned best = std::max<unsigned>(1, (static_cast<unsigned>(name.size()) + 1) / 3) + 1;
   std::string result;
   for (const std::string &candidate : candidates) {
     if (candidate == name)

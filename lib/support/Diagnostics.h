@@ -72,7 +72,7 @@ private:
   size_t errorCount = 0;
 };
 
-/// The candidate a misspelt name most likely stands for (edit distance at most a third of its length, at least 1),
+/// The candidate a misspelt name most likely stands for (edit distance at most a third of its length + 1, at least 1),
 /// or "" if none is near. Ties go to the first candidate.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 

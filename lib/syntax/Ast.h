@@ -260,7 +260,12 @@ struct Comment {
 /// What the formatter needs beyond the tree: where entries, statements and declarations start, and which braces open
 /// a block (all others open a set or a map). Byte offsets, ascending.
 struct Layout {
-  std::vector<SourceRange> tokens;
+  enum class Kind : uint8_t { Word, Name, Number, Text, Symbol }; ///< Word: it means something at this place (`step`)
+  struct Token {
+    SourceRange range;
+    Kind kind;
+  };
+  std::vector<Token> tokens;
   std::vector<uint32_t> starts, blocks;
 };
 

@@ -23,7 +23,7 @@ struct TrainingJob {
   SourceRange targetAt;
   int64_t batch = 1;
   dnn::PrecisionAttr precision;
-  dnn::OptimizerAttr optimizer;
+  dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;

@@ -4,7 +4,7 @@
 
 namespace accord {
 
-std::string Value::describe() const {
+std::string Constant::describe() const {
   if (auto *q = as<Quantity>())
     return q->dimensionless() ? "the number " + q->print() : q->print();
   if (auto *b = as<bool>())
@@ -70,36 +70,36 @@ class Evaluator {
 public:
   Evaluator(Diagnostics &diags, const Lookup &lookup) : diags(diags), lookup(lookup) {}
 
-  Value eval(const ast::Expr &expr) {
-    Value value = std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
+  Constant eval(const ast::Expr &expr) {
+    Constant value = std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
     value.range = expr.range;
     return value;
   }
 
 private:
-  static std::shared_ptr<Value> box(Value value) { return std::make_shared<Value>(std::move(value)); }
-  static Value of(decltype(Value::content) content) { return {{}, std::move(content)}; }
+  static std::shared_ptr<Constant> box(Constant value) { return std::make_shared<Constant>(std::move(value)); }
+  static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
 
-  Value visit(const ast::Number &n, SourceRange) { return of(n.value); }
-  Value visit(const ast::Text &t, SourceRange) { return of(t); }
-  Value visit(const ast::Boolean &b, SourceRange) { return of(b.value); }
-  Value visit(const ast::Reference &r, SourceRange range) {
+  Constant visit(const ast::Number &n, SourceRange) { return of(n.value); }
+  Constant visit(const ast::Text &t, SourceRange) { return of(t); }
+  Constant visit(const ast::Boolean &b, SourceRange) { return of(b.value); }
+  Constant visit(const ast::Reference &r, SourceRange range) {
     if (auto found = lookup(r.name, range))
       return *found;
     return of(Word{r.name});
   }
-  Value visit(const ast::Member &m, SourceRange range) {
-    Value object = eval(*m.object);
+  Constant visit(const ast::Member &m, SourceRange range) {
+    Constant object = eval(*m.object);
     if (auto *word = object.as<Word>())
       return of(Word{word->text + "." + m.member.text});
     if (!object.failed())
       diags.error(Code::UnknownMember, m.member.range, fmt::format("{} has no member '{}'", object.describe(), m.member.text));
     return {};
   }
-  Value visit(const ast::Index &i, SourceRange range) {
-    Value value = eval(*i.object);
+  Constant visit(const ast::Index &i, SourceRange range) {
+    Constant value = eval(*i.object);
     for (const ast::ExprPtr &position : i.indices) {
-      Value at = eval(*position);
+      Constant at = eval(*position);
       auto *list = value.as<ListValue>();
       auto *number = at.as<Quantity>();
       auto index = number ? number->toInt64() : std::nullopt;
@@ -113,29 +113,29 @@ private:
         diags.error(Code::IndexOutOfRange, position->range, fmt::format("index {} of a list of {}", *index, list->elements->size()));
         return {};
       }
-      Value element = (*list->elements)[static_cast<size_t>(*index)];
+      Constant element = (*list->elements)[static_cast<size_t>(*index)];
       value = std::move(element);
     }
     return value;
   }
-  Value visit(const ast::List &l, SourceRange) { return list(l.elements, false); }
-  Value visit(const ast::Shape &s, SourceRange) { return list(s.dims, true); }
-  Value list(const std::vector<ast::ExprPtr> &elements, bool shape) {
-    auto values = std::make_shared<Values>();
+  Constant visit(const ast::List &l, SourceRange) { return list(l.elements, false); }
+  Constant visit(const ast::Shape &s, SourceRange) { return list(s.dims, true); }
+  Constant list(const std::vector<ast::ExprPtr> &elements, bool shape) {
+    auto values = std::make_shared<Constants>();
     bool ok = true;
     for (const ast::ExprPtr &element : elements) {
       values->push_back(eval(*element));
       ok &= !values->back().failed();
     }
-    return ok ? of(ListValue{values, shape}) : Value{};
+    return ok ? of(ListValue{values, shape}) : Constant{};
   }
-  Value visit(const ast::Set &s, SourceRange) {
-    auto values = std::make_shared<Values>();
+  Constant visit(const ast::Set &s, SourceRange) {
+    auto values = std::make_shared<Constants>();
     bool ok = true;
     for (const ast::ExprPtr &element : s.elements) {
-      Value value = eval(*element);
+      Constant value = eval(*element);
       ok &= !value.failed();
-      for (const Value &earlier : *values)
+      for (const Constant &earlier : *values)
         if ((earlier.as<Quantity>() && value.as<Quantity>() && *earlier.as<Quantity>() == *value.as<Quantity>()) ||
             (earlier.as<Word>() && value.as<Word>() && *earlier.as<Word>() == *value.as<Word>()))
           diags.error(Code::DuplicateChoice, element->range, fmt::format("{} is in this set already", value.describe())).note(earlier.range, "here");
@@ -143,9 +143,9 @@ private:
     }
     Choice choice;
     choice.members = values;
-    return ok ? of(choice) : Value{};
+    return ok ? of(choice) : Constant{};
   }
-  Value visit(const ast::Map &m, SourceRange) {
+  Constant visit(const ast::Map &m, SourceRange) {
     MapValue map;
     bool ok = true;
     for (const ast::Map::Pair &pair : m.pairs) {
@@ -157,15 +157,15 @@ private:
       map.pairs.push_back({pair.key, box(eval(*pair.value))});
       ok &= !map.pairs.back().second->failed();
     }
-    return ok ? of(map) : Value{};
+    return ok ? of(map) : Constant{};
   }
-  Value visit(const ast::Range &r, SourceRange range) {
-    Value low = eval(*r.low), high = eval(*r.high), step = r.step ? eval(*r.step) : of(Quantity::number(1));
+  Constant visit(const ast::Range &r, SourceRange range) {
+    Constant low = eval(*r.low), high = eval(*r.high), step = r.step ? eval(*r.step) : of(Quantity::number(1));
     if (low.failed() || high.failed() || step.failed())
       return {};
     auto *l = low.as<Quantity>(), *h = high.as<Quantity>(), *s = step.as<Quantity>();
     if (!l || !h || !s) {
-      const Value &bad = !l ? low : !h ? high : step;
+      const Constant &bad = !l ? low : !h ? high : step;
       diags.error(Code::WrongType, bad.range, fmt::format("the ends of a range are numbers, not {}", bad.describe()));
       return {};
     }
@@ -201,9 +201,9 @@ private:
   static llvm::StringRef unitOf(const ast::Number &number) {
     return llvm::StringRef(number.text).ltrim("0123456789._+-").ltrim("eE").ltrim("0123456789+- ");
   }
-  Value visit(const ast::Conditional &c, SourceRange) {
+  Constant visit(const ast::Conditional &c, SourceRange) {
     for (const auto &branch : c.branches) {
-      Value condition = eval(*branch.condition);
+      Constant condition = eval(*branch.condition);
       if (condition.failed())
         return {};
       auto *truth = condition.as<bool>();
@@ -216,8 +216,8 @@ private:
     }
     return eval(*c.otherwise);
   }
-  Value visit(const ast::Unary &u, SourceRange range) {
-    Value value = eval(*u.operand);
+  Constant visit(const ast::Unary &u, SourceRange range) {
+    Constant value = eval(*u.operand);
     if (value.failed() || u.op == ast::UnaryOp::Plus)
       return value;
     if (auto *q = value.as<Quantity>(); q && u.op == ast::UnaryOp::Negate)
@@ -229,8 +229,8 @@ private:
     diags.error(Code::WrongType, range, fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
     return {};
   }
-  Value visit(const ast::Chain &c, SourceRange) {
-    Value value = eval(*c.first);
+  Constant visit(const ast::Chain &c, SourceRange) {
+    Constant value = eval(*c.first);
     bool comparison = false;
     for (const auto &link : c.rest) {
       if (comparison && isComparison(link.op)) {
@@ -238,17 +238,17 @@ private:
         return {};
       }
       comparison = isComparison(link.op);
-      Value right = eval(*link.operand);
+      Constant right = eval(*link.operand);
       SourceRange whole = value.range.to(right.range);
       value = apply(link.op, link.opRange, std::move(value), std::move(right));
       value.range = whole;
     }
     return value;
   }
-  Value apply(ast::BinaryOp op, SourceRange at, Value a, Value b) {
+  Constant apply(ast::BinaryOp op, SourceRange at, Constant a, Constant b) {
     if (a.failed() || b.failed())
       return {};
-    auto symbolic = [](const Value &v) { return v.as<Word>() || v.as<CallValue>(); };
+    auto symbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
     if (auto *x = a.as<Quantity>(), *y = b.as<Quantity>(); x && y) {
       if (isComparison(op)) {
         auto order = compare(*x, *y);
@@ -272,7 +272,7 @@ private:
     diags.error(Code::WrongType, at, fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()));
     return {};
   }
-  Value visit(const ast::Call &c, SourceRange range) {
+  Constant visit(const ast::Call &c, SourceRange range) {
     auto *callee = c.callee->as<ast::Reference>();
     if (!callee) {
       diags.error(Code::UnknownFunction, c.callee->range, "only a name can be called");
@@ -283,10 +283,10 @@ private:
     bool ok = true, numbers = true;
     std::vector<Quantity> plain;
     for (const ast::Argument &argument : c.arguments) {
-      Value value = eval(*argument.value);
+      Constant value = eval(*argument.value);
       ok &= !value.failed();
       if (auto *list = value.as<ListValue>(); list && c.arguments.size() == 1)
-        for (const Value &element : *list->elements)
+        for (const Constant &element : *list->elements)
           element.as<Quantity>() ? plain.push_back(*element.as<Quantity>()) : void(numbers = false);
       else if (auto *q = value.as<Quantity>(); q && !argument.name)
         plain.push_back(*q);
@@ -301,7 +301,7 @@ private:
         return of(Quantity::number(static_cast<int64_t>(list->elements->size())));
     if (!numbers || plain.empty())
       return of(call);
-    auto done = [&](Checked<Quantity> result) -> Value {
+    auto done = [&](Checked<Quantity> result) -> Constant {
       if (result)
         return of(*result);
       diags.error(result.problem().code, range, result.problem().message);
@@ -344,12 +344,12 @@ private:
 
 } // namespace
 
-Value evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup) { return Evaluator(diags, lookup).eval(expr); }
+Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup) { return Evaluator(diags, lookup).eval(expr); }
 
-std::optional<std::vector<int64_t>> integersOf(const Value &value, Diagnostics &diags, llvm::StringRef what, int64_t least, size_t most) {
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what, int64_t least, size_t most) {
   std::vector<int64_t> out;
   bool ok = true;
-  auto one = [&](const Value &v) {
+  auto one = [&](const Constant &v) {
     auto *q = v.as<Quantity>();
     auto i = q ? q->toInt64() : std::nullopt;
     if (v.failed())
@@ -369,7 +369,7 @@ std::optional<std::vector<int64_t>> integersOf(const Value &value, Diagnostics &
   if (!choice) {
     one(value);
   } else if (choice->kind == Choice::Kind::Set) {
-    for (const Value &member : *choice->members) {
+    for (const Constant &member : *choice->members) {
       if (member.as<Choice>()) {
         auto inner = integersOf(member, diags, what, least, most);
         ok &= inner.has_value();

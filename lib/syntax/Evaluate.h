@@ -8,8 +8,8 @@
 
 namespace accord {
 
-struct Value;
-using Values = std::vector<Value>;
+struct Constant;
+using Constants = std::vector<Constant>;
 
 /// A name, with members: "tc.array.cols".
 struct Word {
@@ -21,22 +21,22 @@ struct Choice {
   enum class Kind : uint8_t { Range, PowersOfTwo, Set };
   Kind kind = Kind::Set;
   Quantity low, high, step;
-  std::shared_ptr<Values> members; ///< of a Set
+  std::shared_ptr<Constants> members; ///< of a Set
 };
 struct ListValue {
-  std::shared_ptr<Values> elements;
+  std::shared_ptr<Constants> elements;
   bool shape = false; ///< written `128 x 128`
 };
 struct MapValue {
-  std::vector<std::pair<ast::Name, std::shared_ptr<Value>>> pairs;
+  std::vector<std::pair<ast::Name, std::shared_ptr<Constant>>> pairs;
 };
 /// mixed(bf16, gradients = fp32), fat_tree(oversubscription = 1), an operator over words: `0.95 * hbm.capacity`.
 struct CallValue {
   std::string name;
-  std::vector<std::pair<std::string, std::shared_ptr<Value>>> arguments; ///< first: "" by place
+  std::vector<std::pair<std::string, std::shared_ptr<Constant>>> arguments; ///< first: "" by place
 };
 
-struct Value {
+struct Constant {
   SourceRange range;
   /// monostate: an error that has been reported.
   std::variant<std::monostate, Quantity, bool, ast::Text, Word, Choice, ListValue, MapValue, CallValue> content;
@@ -47,10 +47,10 @@ struct Value {
 };
 
 /// What a name stands for where the expression is written; nothing if it is no value.
-using Lookup = std::function<std::optional<Value>(llvm::StringRef name, SourceRange at)>;
+using Lookup = std::function<std::optional<Constant>(llvm::StringRef name, SourceRange at)>;
 
 /// Errors are reported once, at the operator that cannot be applied.
-Value evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup);
+Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup);
 
 /// One operator or function over finished numbers (min max ceil_div pow2 log2 sum): shared with model bodies. The text says
 /// what is wrong; dimension errors name both dimensions.
@@ -59,7 +59,7 @@ std::optional<bool> applyComparison(ast::BinaryOp op, int order);
 bool isComparison(ast::BinaryOp op);
 
 /// All members of a choice of integers (or the one value), ascending; nothing after an error. At most `most` of them.
-std::optional<std::vector<int64_t>> integersOf(const Value &value, Diagnostics &diags, llvm::StringRef what, int64_t least = 1,
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what, int64_t least = 1,
                                                size_t most = 100000);
 
 } // namespace accord

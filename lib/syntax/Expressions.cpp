@@ -258,6 +258,8 @@ ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
 ast::ExprPtr Builder::number(const Kid &kid) {
   SourceRange place = range(kid);
   llvm::StringRef written = diags.sources().text(place);
+  if (written.empty())
+    return invalid(place); // the missing value is already reported
   ast::Number result;
   result.text = written.take_front(80).str();
   result.hasUnit = kid.type == P::QUANTITY;

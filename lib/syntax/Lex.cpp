@@ -5,6 +5,7 @@
 #include "grammar/DnnParser.h"
 #include "lib/syntax/Tokens.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace accord::syntax {
 using grammar::AccelParser;
@@ -91,6 +92,28 @@ static const char *spell(size_t type) {
   }
 }
 
+static bool endsValue(size_t type) {
+  return type == P::IDENT || type == P::NUMBER || type == P::STRING || type == P::TRUE || type == P::FALSE ||
+         type == P::RPAREN || type == P::RBRACKET || type == P::RBRACE;
+}
+
+/// Words that can follow a value within brackets.
+static bool goesOn(llvm::StringRef text, const Token &token) {
+  llvm::StringRef word = text.slice(token.begin, token.end);
+  return llvm::StringSwitch<bool>(word)
+      .Cases({"x", "step", "per", "weight", "confidence", "samples", "transposable", "source", "from"}, true)
+      .Default(false);
+}
+
+/// `clock =` at the end of a line, and the next line is an entry of its own.
+static bool lacksValue(llvm::ArrayRef<Token> tokens, size_t i, llvm::ArrayRef<Token> open) {
+  if (i == 0 || i + 1 >= tokens.size() || !tokens[i].first || tokens[i].type != P::IDENT ||
+      tokens[i + 1].type != P::ASSIGN || (!open.empty() && open.back().type != P::LBRACE))
+    return false;
+  size_t before = tokens[i - 1].type;
+  return before >= P::EQ && before <= P::CARET;
+}
+
 bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &balanced) {
   std::vector<Token> result, open;
   result.reserve(tokens.size());
@@ -100,7 +123,8 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
     const char *what = opener.type == P::LBRACE ? "block" : "bracket";
     diags.error(Code::UnclosedBracket, here,
                 std::string("expected '") + spell(closerOf(opener.type)) + "' to close the " + what + " opened here" +
-                    (atEnd ? ", found the end of the file" : std::string(", found '") + spell(at.type) + "'"))
+                    (atEnd ? std::string(", found the end of the file")
+                           : ", found '" + diags.sources().text({file, at.begin, at.end}).str() + "'"))
         .note({file, opener.begin, opener.end}, std::string("'") + spell(opener.type) + "' opened here");
     Token added = at;
     added.type = closerOf(opener.type);
@@ -110,7 +134,22 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
     open.pop_back();
     balanced = false;
   };
-  for (const Token &token : tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token &token = tokens[i];
+    // Inside round and square brackets no block and no new entry can start: the bracket was forgotten.
+    while (!open.empty() && open.back().type != P::LBRACE && i > 0 && endsValue(tokens[i - 1].type) &&
+           (token.type == P::LBRACE || (token.first && token.type == P::IDENT && !goesOn(diags.sources().text(file), token))))
+      close(token, false);
+    if (lacksValue(tokens, i, open)) {
+      diags.error(Code::SyntaxError, {file, tokens[i - 1].begin, tokens[i - 1].end},
+                  "expected a value after '" + diags.sources().text(file).slice(tokens[i - 1].begin, tokens[i - 1].end).str() + "'");
+      Token missing = token;
+      missing.type = P::NUMBER;
+      missing.end = missing.begin;
+      missing.line = tokens[i - 1].line;
+      missing.first = false;
+      result.push_back(missing);
+    }
     switch (token.type) {
     case P::LBRACE: case P::LPAREN: case P::LBRACKET:
       open.push_back(token);

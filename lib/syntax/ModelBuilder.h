@@ -5,6 +5,7 @@
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
 #include "lib/syntax/OperationTable.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
 #include <map>
@@ -48,7 +49,7 @@ struct ModelRequest {
   const ast::Declaration *caller = nullptr;              ///< whose file the arguments are written in
   std::map<std::string, int64_t> overrides;              ///< beat arguments and defaults (sweeps over `seq`)
   dnn::PrecisionAttr precision;
-  dnn::OptimizerAttr optimizer;
+  dnn::OptimizerKindAttr optimizer;
 };
 
 class ModelBuilder {

@@ -69,7 +69,7 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
       }
     }
     for (const syntax::Token &token : list.tokens)
-      file->layout.tokens.push_back({id, token.begin, token.end});
+      file->layout.tokens.push_back({{id, token.begin, token.end}, syntax::layoutKind(token.type)});
     file->comments = std::move(list.comments);
     std::sort(file->layout.starts.begin(), file->layout.starts.end());
     std::sort(file->layout.blocks.begin(), file->layout.blocks.end());

@@ -20,12 +20,12 @@ struct Program::Data {
 
   /// Constants of the file that the expression stands in.
   Lookup lookupIn(const ast::Declaration &from) {
-    return [this, &from](llvm::StringRef name, SourceRange at) -> std::optional<Value> {
+    return [this, &from](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
       const ast::Declaration *found = sources.find(name, from, at);
       if (!found || found->kind != ast::DeclarationKind::Constant || evaluating.count(found))
         return std::nullopt;
       evaluating.insert(found);
-      Value value = evaluate(*found->value, diags, lookupIn(*found));
+      Constant value = evaluate(*found->value, diags, lookupIn(*found));
       evaluating.erase(found);
       return value;
     };
@@ -35,7 +35,7 @@ struct Program::Data {
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
-  std::optional<Value> written(const std::string &text, const char *option);
+  std::optional<Constant> written(const std::string &text, const char *option);
 
   Diagnostics &diags;
   mlir::MLIRContext &context;
@@ -45,7 +45,7 @@ struct Program::Data {
   Sources::Unit *main = nullptr;
   std::set<const ast::Declaration *> evaluating;
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
-  std::vector<std::pair<Value, const ast::Entry *>> requirements; ///< of the job, to be checked against its machine
+  std::vector<std::pair<Constant, const ast::Entry *>> requirements; ///< of the job, to be checked against its machine
 };
 
 Program::Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path, const ElaborateOptions &options)
@@ -115,7 +115,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.assumptions = std::move(settings.assumptions);
   if (settings.optimizer)
-    job.optimizer = dnn::OptimizerAttr::get(&context, *settings.optimizer);
+    job.optimizer = dnn::OptimizerKindAttr::get(&context, *settings.optimizer);
   for (auto &[condition, entry] : settings.requirements) {
     auto *rule = entry->as<ast::Rule>();
     Position p = diags.sources().position(entry->range);
@@ -143,7 +143,7 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
 }
 
 /// An expression given on the command line.
-std::optional<Value> Program::Data::written(const std::string &text, const char *option) {
+std::optional<Constant> Program::Data::written(const std::string &text, const char *option) {
   FileId id = diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value = {}", text));
   auto tree = parse(diags, id);
   if (!tree || !tree->complete || tree->declarations.size() != 1 || !tree->declarations[0].value)
@@ -167,7 +167,7 @@ bool Program::Data::overrides(TrainingJob &job) {
   if (!options.optimizer.empty())
     if (auto value = written(options.optimizer, "--optimizer"))
       if (auto kind = optimizerOf(*value, diags))
-        job.optimizer = dnn::OptimizerAttr::get(&context, *kind);
+        job.optimizer = dnn::OptimizerKindAttr::get(&context, *kind);
   if (!job.precision) {
     if (job.declaration)
       job.assumptions.push_back("precision = mixed(bf16): the training does not say one");
@@ -176,7 +176,7 @@ bool Program::Data::overrides(TrainingJob &job) {
   if (!job.optimizer) {
     if (job.declaration)
       job.assumptions.push_back("optimizer = adam: the training does not say one");
-    job.optimizer = dnn::OptimizerAttr::get(&context, dnn::OptimizerKind::Adam);
+    job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Adam);
   }
   if (job.microbatches.empty()) {
     for (int64_t size = 1; size <= job.batch; size *= 2)
@@ -338,7 +338,7 @@ std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRe
   if (!expr)
     return std::nullopt;
   SourceManager none;
-  Value value = evaluate(*expr, data->diags, data->lookupIn(*written));
+  Constant value = evaluate(*expr, data->diags, data->lookupIn(*written));
   auto *number = value.as<Quantity>();
   return number ? number->toInt64() : std::nullopt;
 }

@@ -18,7 +18,7 @@ std::optional<ast::BinaryOp> operatorOf(llvm::StringRef name) {
 }
 
 /// The comparison at the top: operator and both sides.
-const CallValue *comparison(const Value &value, ast::BinaryOp &op) {
+const CallValue *comparison(const Constant &value, ast::BinaryOp &op) {
   auto *call = value.as<CallValue>();
   auto found = call && call->arguments.size() == 2 ? operatorOf(call->name) : std::nullopt;
   if (!found || !isComparison(*found))
@@ -48,7 +48,7 @@ std::map<std::string, Quantity> constraintNames(const Plan &plan, const Achieved
   return names;
 }
 
-Checked<Quantity> measure(const Value &value, const std::map<std::string, Quantity> &names) {
+Checked<Quantity> measure(const Constant &value, const std::map<std::string, Quantity> &names) {
   if (auto *q = value.as<Quantity>())
     return *q;
   if (auto *word = value.as<Word>()) {
@@ -90,7 +90,7 @@ Checked<Quantity> measure(const Value &value, const std::map<std::string, Quanti
 
 namespace {
 /// Nothing if it holds, else both sides; a problem if it cannot be evaluated.
-Checked<std::optional<std::string>> violation(const Value &condition, const std::map<std::string, Quantity> &names) {
+Checked<std::optional<std::string>> violation(const Constant &condition, const std::map<std::string, Quantity> &names) {
   ast::BinaryOp op;
   const CallValue *call = comparison(condition, op);
   auto left = measure(*call->arguments[0].second, names), right = measure(*call->arguments[1].second, names);
@@ -112,7 +112,7 @@ Checked<std::optional<std::string>> violation(const Value &condition, const std:
 }
 } // namespace
 
-Requirement requirement(Value condition, std::string text, SourceLocation location) {
+Requirement requirement(Constant condition, std::string text, SourceLocation location) {
   Requirement r;
   r.text = std::move(text);
   r.location = std::move(location);
@@ -123,7 +123,7 @@ Requirement requirement(Value condition, std::string text, SourceLocation locati
   return r;
 }
 
-bool checkRequirement(const Value &condition, const Machine &machine, Diagnostics &diags) {
+bool checkRequirement(const Constant &condition, const Machine &machine, Diagnostics &diags) {
   ast::BinaryOp op;
   if (!comparison(condition, op)) {
     diags.error(Code::NotAConstraint, condition.range, fmt::format("a constraint compares two values, but this is {}", condition.describe())).help("for example: require step_time <= 60 s");
@@ -137,7 +137,7 @@ bool checkRequirement(const Value &condition, const Machine &machine, Diagnostic
     return true;
   // Point at the word that is unknown, if one is.
   SourceRange at = condition.range;
-  std::function<void(const Value &)> look = [&](const Value &value) {
+  std::function<void(const Constant &)> look = [&](const Constant &value) {
     if (auto *word = value.as<Word>(); word && result.problem().message.find("'" + word->text + "'") != std::string::npos)
       at = value.range;
     if (auto *call = value.as<CallValue>())

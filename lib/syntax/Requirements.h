@@ -11,12 +11,12 @@ namespace accord {
 std::map<std::string, Quantity> constraintNames(const Plan &plan, const Achieved &achieved);
 
 /// The number an expression over those names stands for; a problem names the unknown name or the wrong dimension.
-Checked<Quantity> measure(const Value &value, const std::map<std::string, Quantity> &names);
+Checked<Quantity> measure(const Constant &value, const std::map<std::string, Quantity> &names);
 
 /// One `require`. The comparison is kept as a value; `check` evaluates it on each candidate.
-Requirement requirement(Value condition, std::string text, SourceLocation location);
+Requirement requirement(Constant condition, std::string text, SourceLocation location);
 
 /// Reports names and dimensions that no plan on this machine could satisfy. True if the constraint can be evaluated.
-bool checkRequirement(const Value &condition, const Machine &machine, Diagnostics &diags);
+bool checkRequirement(const Constant &condition, const Machine &machine, Diagnostics &diags);
 
 } // namespace accord

@@ -119,6 +119,19 @@ void ErrorStrategy::reportUnwantedToken(antlr4::Parser *parser) {
 }
 void ErrorStrategy::reportMissingToken(antlr4::Parser *parser) { reportUnwantedToken(parser); }
 
+void ErrorStrategy::sync(antlr4::Parser *parser) {
+  const std::string &rule = parser->getRuleNames()[parser->getContext()->getRuleIndex()];
+  if (rule != "block" && rule != "body" && rule != "file")
+    return DefaultErrorStrategy::sync(parser);
+  // A list of entries goes on at its next entry, whatever stood between: ANTLR would leave the block at a missing ','.
+  const antlr4::atn::ATN &atn = parser->getATN();
+  antlr4::misc::IntervalSet next = atn.nextTokens(atn.states[parser->getState()]);
+  if (next.contains(antlr4::Token::EPSILON) || next.contains(parser->getCurrentToken()->getType()))
+    return;
+  reportUnwantedToken(parser);
+  consumeUntil(parser, next);
+}
+
 void ErrorStrategy::consumeUntil(antlr4::Parser *parser, const antlr4::misc::IntervalSet &set) {
   while (true) {
     size_t index = parser->getCurrentToken()->getTokenIndex();

@@ -22,6 +22,7 @@ public:
   void reportFailedPredicate(antlr4::Parser *parser, const antlr4::FailedPredicateException &e) override;
   void reportUnwantedToken(antlr4::Parser *parser) override;
   void reportMissingToken(antlr4::Parser *parser) override;
+  void sync(antlr4::Parser *parser) override;
   bool singleTokenInsertion(antlr4::Parser *parser) override { return false; }
   void consumeUntil(antlr4::Parser *parser, const antlr4::misc::IntervalSet &set) override;
 

@@ -36,6 +36,9 @@ void markWords(llvm::StringRef text, ast::Language language, std::vector<Token> 
 /// 16 GiB, 64 B/cycle: one token.
 void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens);
 
+/// What the formatter needs to know of a token type.
+ast::Layout::Kind layoutKind(size_t type);
+
 constexpr unsigned kMaxDepth = 256;
 
 } // namespace accord::syntax

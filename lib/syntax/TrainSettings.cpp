@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  void batch(const Value &value) {
+  void batch(const Constant &value) {
     if (value.as<Choice>()) {
       diags.error(Code::ChoiceNotAllowed, value.range, "the batch is one number: another batch is another training");
       return;
@@ -71,7 +71,7 @@ private:
   }
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
-    Value value = evaluate(*rule.expr, diags, lookup);
+    Constant value = evaluate(*rule.expr, diags, lookup);
     if (value.failed())
       return;
     switch (rule.kind) {
@@ -106,7 +106,7 @@ private:
   }
 
   /// Settings that one device cannot vary: they must allow the value that it has.
-  void onlyOne(const ast::Name &key, const Value &value) {
+  void onlyOne(const ast::Name &key, const Constant &value) {
     auto values = integersOf(value, diags, key.text);
     if (!values)
       return;
@@ -116,12 +116,12 @@ private:
       out.assumptions.push_back(key.text + " = 1: the plan is for one device");
   }
 
-  void words(const ast::Name &key, const Value &value, const std::vector<std::string> &known, llvm::StringRef needed) {
-    std::vector<Value> members{value};
+  void words(const ast::Name &key, const Constant &value, const std::vector<std::string> &known, llvm::StringRef needed) {
+    std::vector<Constant> members{value};
     if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
       members = *choice->members;
     bool found = needed.empty();
-    for (const Value &member : members) {
+    for (const Constant &member : members) {
       auto *word = member.as<Word>();
       auto *call = member.as<CallValue>();
       std::string name = word ? word->text : call ? call->name : "";
@@ -149,7 +149,7 @@ private:
         diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' is given twice", pair->key.text)).note(it->second, "the first time");
         continue;
       }
-      Value value = evaluate(*pair->value, diags, lookup);
+      Constant value = evaluate(*pair->value, diags, lookup);
       if (value.failed())
         continue;
       if (pair->key.text == "microbatch") {
@@ -177,7 +177,7 @@ private:
           error.suggest(nearest(pair->key.text, keys));
         continue;
       }
-      Value value = evaluate(*pair->value, diags, lookup);
+      Constant value = evaluate(*pair->value, diags, lookup);
       if (pair->key.text == "prefetch") {
         integersOf(value, diags, "prefetch", 0);
         continue;
@@ -199,7 +199,7 @@ private:
 
 } // namespace
 
-dnn::PrecisionAttr precisionOf(const Value &value, mlir::MLIRContext &context, Diagnostics &diags) {
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags) {
   const std::vector<std::string> known{"fp32", "tf32", "bf16", "fp16", "mixed"};
   if (value.failed())
     return {};
@@ -229,7 +229,7 @@ dnn::PrecisionAttr precisionOf(const Value &value, mlir::MLIRContext &context, D
   return {};
 }
 
-std::optional<dnn::OptimizerKind> optimizerOf(const Value &value, Diagnostics &diags) {
+std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags) {
   if (value.failed())
     return std::nullopt;
   auto *word = value.as<Word>();

@@ -12,14 +12,14 @@ struct TrainSettings {
   std::optional<dnn::OptimizerKind> optimizer;
   std::vector<int64_t> microbatches;
   std::optional<Objective> objective;
-  std::vector<std::pair<Value, const ast::Entry *>> requirements;
+  std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;
 };
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup);
 
 /// "mixed(bf16)", "fp32", … as an attribute; null after an error.
-dnn::PrecisionAttr precisionOf(const Value &value, mlir::MLIRContext &context, Diagnostics &diags);
-std::optional<dnn::OptimizerKind> optimizerOf(const Value &value, Diagnostics &diags);
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags);
+std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags);
 
 } // namespace accord

@@ -200,4 +200,15 @@ void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> 
   tokens.resize(kept);
 }
 
+ast::Layout::Kind layoutKind(size_t type) {
+  using Kind = ast::Layout::Kind;
+  switch (type) {
+  case P::IDENT: case P::LABEL: case P::TRUE: case P::FALSE: return Kind::Name;
+  case P::NUMBER: case P::QUANTITY: return Kind::Number;
+  case P::STRING: case P::OPEN_STRING: return Kind::Text;
+  default: break;
+  }
+  return type < P::IDENT || type > P::OTHER ? Kind::Word : Kind::Symbol;
+}
+
 } // namespace accord::syntax

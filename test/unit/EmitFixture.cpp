@@ -87,11 +87,15 @@ WorkGraph gpt(const GptSize &z) {
   ValueId r2 = b.op("block.add2", "add", F, V, T * H, {f2, r1}, x);
   OperationId fwd = b.close("block.repeat", F, {e});
   ValueId out = b.value("block.out", x);
-  ValueId stash = b.value("block.stash", L * (14 * x + scores));
-  b.g.values[stash].slices = L;
-  b.g.operations[fwd].results = {out, stash};
+  b.g.operations[fwd].results = {out};
+  std::vector<ValueId> stacks, saved = {n1, qkv, p, c, n2, f1, ge};
+  for (ValueId v : saved) {
+    stacks.push_back(b.value(b.g.values[v].name + ".stack", L * b.g.values[v].bytes));
+    b.g.values.back().slices = L;
+    b.g.regions[body].stashed.push_back({v, stacks.back()});
+    b.g.operations[fwd].results.push_back(stacks.back());
+  }
   b.g.regions[body].carried = {{in, r2, e, out}};
-  b.g.regions[body].stashed = {{p, stash}};
   ValueId nf = b.op("ln_f", "layer_norm", F, V, 8 * T * H, {out}, x);
   ValueId lg =
       b.op("head", "linear", F, TC, 2 * T * H * z.vocab, {nf}, 2 * T * z.vocab, 2 * H * z.vocab);
@@ -103,33 +107,41 @@ WorkGraph gpt(const GptSize &z) {
   b.op("head.weight_gradient", "contract", W, TC, 2 * T * H * z.vocab, {dl, nf}, 2 * H * z.vocab);
   ValueId df = b.op("ln_f.data_gradient", "layer_norm", D, V, 12 * T * H, {dn}, x);
   RegionId back = b.open("block.backward", L);
-  ValueId dy = b.value("block.dy", x), slice = b.value("block.slice", 14 * x + scores);
+  ValueId dy = b.value("block.dy", x);
+  std::vector<ValueId> slice;
+  for (ValueId v : saved)
+    slice.push_back(b.value(b.g.values[v].name + ".slice", b.g.values[v].bytes));
   ValueId d2 =
       b.op("block.fc2.data_gradient", "contract", D, TC, 8 * T * H * H, {dy}, 4 * x, 8 * H * H);
-  b.op("block.fc2.weight_gradient", "contract", W, TC, 8 * T * H * H, {dy, slice}, 8 * H * H);
-  ValueId dg = b.op("block.gelu.data_gradient", "gelu", D, V, 40 * T * H, {d2}, 4 * x);
+  b.op("block.fc2.weight_gradient", "contract", W, TC, 8 * T * H * H, {dy, slice[6]}, 8 * H * H);
+  ValueId dg = b.op("block.gelu.data_gradient", "gelu", D, V, 40 * T * H, {d2, slice[5]}, 4 * x);
   ValueId d1 =
       b.op("block.fc1.data_gradient", "contract", D, TC, 8 * T * H * H, {dg}, x, 8 * H * H);
-  b.op("block.fc1.weight_gradient", "contract", W, TC, 8 * T * H * H, {dg}, 8 * H * H);
+  b.op("block.fc1.weight_gradient", "contract", W, TC, 8 * T * H * H, {dg, slice[4]}, 8 * H * H);
   ValueId dn2 = b.op("block.ln2.data_gradient", "layer_norm", D, V, 12 * T * H, {d1, dy}, x);
   ValueId dAttention = b.op("block.attention.out.data_gradient", "contract", D, TC, 2 * T * H * H,
                             {dn2}, x, 2 * H * H);
-  b.op("block.attention.out.weight_gradient", "contract", W, TC, 2 * T * H * H, {dn2}, 2 * H * H);
+  b.op("block.attention.out.weight_gradient", "contract", W, TC, 2 * T * H * H, {dn2, slice[3]},
+       2 * H * H);
   ValueId dp = b.op("block.attention.context.data_gradient", "contract", D, TC, 4 * T * S * H,
-                    {dAttention}, scores);
+                    {dAttention, slice[1]}, scores);
   ValueId ds = b.op("block.attention.softmax.data_gradient", "softmax", D, V, 5 * B * A * S * S,
-                    {dp}, scores);
-  ValueId dq =
-      b.op("block.attention.scores.data_gradient", "contract", D, TC, 4 * T * S * H, {ds}, 3 * x);
+                    {dp, slice[2]}, scores);
+  ValueId dq = b.op("block.attention.scores.data_gradient", "contract", D, TC, 4 * T * S * H,
+                    {ds, slice[1]}, 3 * x);
   ValueId dx = b.op("block.attention.qkv.data_gradient", "contract", D, TC, 6 * T * H * H, {dq}, x,
                     6 * H * H);
-  b.op("block.attention.qkv.weight_gradient", "contract", W, TC, 6 * T * H * H, {dq}, 6 * H * H);
+  b.op("block.attention.qkv.weight_gradient", "contract", W, TC, 6 * T * H * H, {dq, slice[0]},
+       6 * H * H);
   ValueId dr = b.op("block.ln1.data_gradient", "layer_norm", D, V, 12 * T * H, {dx, dn2}, x);
-  OperationId bwd = b.close("block.backward.repeat", D, {df, stash});
+  OperationId bwd = b.close("block.backward.repeat", D, {df});
+  for (ValueId stack : stacks)
+    b.g.operations[bwd].operands.push_back(stack);
   ValueId dout = b.value("block.dx", x);
   b.g.operations[bwd].results = {dout};
   b.g.regions[back].carried = {{dy, dr, df, dout}};
-  b.g.regions[back].unstashed = {{slice, stash}};
+  for (size_t i = 0; i < stacks.size(); ++i)
+    b.g.regions[back].unstashed.push_back({slice[i], stacks[i]});
   b.op("embedding.weight_gradient", "scatter", W, V, T * H, {dout}, x);
   b.region = kUpdateRegion;
   b.op("adam.update", "adam", Phase::Update, V, 12 * b.g.parameters, {}, 16 * b.g.parameters,
@@ -262,7 +274,7 @@ Plan gptPlan(const GptSize &size) {
     int64_t stash = 0;
     for (const Value &v : plan.graph.values)
       if (v.slices > 1)
-        stash = v.bytes;
+        stash += v.bytes;
     p.bytes[static_cast<unsigned>(Category::Activations)] =
         static_cast<int64_t>(kept * static_cast<double>(stash));
     p.bytes[static_cast<unsigned>(Category::Temporaries)] = static_cast<int64_t>(temporary * 4e8);
@@ -296,6 +308,24 @@ Plan gptPlan(const GptSize &size) {
   point(micro * size.microbatches, 0, 0.1);
   point(plan.schedule.step.value, 0, 0);
   return plan;
+}
+
+MemoryUse memoryOf(const WorkGraph &g) {
+  int64_t residents = 0, stash = 0, scores = 0;
+  for (const Resident &r : g.residents)
+    residents += r.bytes;
+  for (const Value &v : g.values) {
+    stash += v.slices > 1 ? v.bytes : 0;
+    scores += v.name == "block.attention.scores" ? v.bytes : 0;
+  }
+  MemoryUse use;
+  for (int64_t bytes : {residents, residents + stash, residents + 40 * scores}) {
+    MemoryPoint p{{static_cast<int64_t>(use.timeline.size())}, {}};
+    p.bytes[0] = bytes;
+    use.timeline.push_back(p);
+    use.peak = std::max(use.peak, bytes);
+  }
+  return use;
 }
 
 } // namespace accord::test

@@ -20,4 +20,7 @@ struct Costed {
 };
 Costed gptCosts(const GptSize &size);
 
+/// A stand-in for the liveness analysis: three moments, of values large at different sizes.
+MemoryUse memoryOf(const WorkGraph &graph);
+
 } // namespace accord::test

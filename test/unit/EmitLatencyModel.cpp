@@ -1,5 +1,6 @@
 #include "EmitFixture.h"
 #include "lib/emit/LatencyModel.h"
+#include "lib/place/SingleDevice.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdio>
@@ -10,25 +11,6 @@ using namespace accord;
 using test::GptSize;
 
 namespace {
-/// A stand-in for the liveness analysis: three moments, of values large at different sizes.
-MemoryUse memoryOf(const WorkGraph &g) {
-  int64_t residents = 0, stash = 0, scores = 0;
-  for (const Resident &r : g.residents)
-    residents += r.bytes;
-  for (const Value &v : g.values) {
-    stash += v.slices > 1 ? v.bytes : 0;
-    scores += v.name == "block.attention.scores" ? v.bytes : 0;
-  }
-  MemoryUse use;
-  for (int64_t bytes : {residents, residents + stash, residents + 40 * scores}) {
-    MemoryPoint p{{static_cast<int64_t>(use.timeline.size())}, {}};
-    p.bytes[0] = bytes;
-    use.timeline.push_back(p);
-    use.peak = std::max(use.peak, bytes);
-  }
-  return use;
-}
-
 struct Fitted {
   Plan plan = test::gptPlan();
   std::vector<test::Costed> costed;
@@ -43,7 +25,9 @@ struct Fitted {
     for (size_t i = 0; i < points.size(); ++i)
       samples.push_back({points[i].first, points[i].second, &costed[i].graph, &costed[i].costs});
   }
-  llvm::Expected<LatencyModelInput> fit() { return fitLatencyModel(plan, 1024, samples, memoryOf); }
+  llvm::Expected<LatencyModelInput> fit() {
+    return fitLatencyModel(plan, 1024, samples, test::memoryOf);
+  }
 };
 } // namespace
 
@@ -69,7 +53,7 @@ TEST(EmitLatencyModel, PredictsOtherSizesOfTheSameOrder) {
     for (OperationId id = 0; id < other.graph.operations.size(); ++id)
       flops += other.graph.executions(id) * other.graph.operations[id].flops;
     EXPECT_NEAR(got.flops / static_cast<double>(flops), 1, 1e-12);
-    EXPECT_EQ(got.memory, static_cast<double>(memoryOf(other.graph).peak));
+    EXPECT_EQ(got.memory, static_cast<double>(test::memoryOf(other.graph).peak));
   }
 }
 
@@ -180,4 +164,36 @@ TEST(EmitLatencyModel, FollowsTheTilesOfAnArray) {
   for (const LatencyOperation &op : input->operations)
     tiled |= op.name == "block.fc1" && op.tilings.size() == 2;
   EXPECT_TRUE(tiled);
+}
+
+TEST(EmitLatencyModel, ReproducesAccordsOwnPlanner) {
+  // The real cost models, scheduler and liveness: at the plan's sizes the model is the plan.
+  SingleDeviceRequest request;
+  request.job = "gpt", request.batch = 32;
+  auto planAt = [&](int64_t B, int64_t S) {
+    auto planned = planFor(test::gptCosts({B, S}).graph, test::gptPlan().machine, request);
+    if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
+      ADD_FAILURE() << issues->front().message;
+      return Plan();
+    }
+    return std::move(std::get<Plan>(planned));
+  };
+  Plan plan = planAt(4, 1024);
+  ASSERT_FALSE(plan.graph.operations.empty());
+  std::vector<Plan> others;
+  for (int64_t B : {1, 2, 3})
+    for (int64_t S : {512, 1024, 2048, 3072})
+      others.push_back(planAt(B, S));
+  std::vector<LatencySample> samples;
+  for (size_t i = 0; i < others.size(); ++i)
+    samples.push_back({others[i].graph.microbatch,
+                       std::array<int64_t, 4>{512, 1024, 2048, 3072}[i % 4], &others[i].graph,
+                       &others[i].costs});
+  auto input = fitLatencyModel(plan, 1024, samples);
+  ASSERT_TRUE(bool(input)) << toString(input.takeError());
+  LatencyResult got = evaluateLatency(*input, 32, 4, 1024);
+  EXPECT_TRUE(input->exact);
+  EXPECT_NEAR(got.step / plan.schedule.step.seconds().value, 1, 1e-9);
+  EXPECT_EQ(got.memory, static_cast<double>(plan.memory.peak));
+  EXPECT_FALSE(emitLatencyMlir(*input).empty());
 }

@@ -81,7 +81,7 @@ function topTable() {
     ["share", r => r.share, (r, td) => td.append(percent(r.share), el("span", { class: "mini" }, el("i", { style: `width:${(r.share / rows[0].share) * 100}%;background:var(--${data.phases[r.op.phase]})` }))), "n"],
     ["FLOP", r => r.op.flops, (r, td) => td.append(r.op.flops ? si(r.op.flops, "") : "0"), "n"],
     ["bound", r => r.op.bound, null, "name"],
-    ["formula", r => r.op.formula, (r, td) => td.append(el("code", {}, r.op.formula))]];
+    ["formula", r => r.op.formula, (r, td) => td.append(el("details", {}, el("summary", { title: "show all of it" }, el("code", {}, r.op.formula)))), "formula"]];
   const rows = data.top.map(t => ({ ...t, op: data.operations[t.operation] })), largest = rows.slice();
   const table = byId("top"), body = el("tbody");
   const fill = list => body.replaceChildren(...list.map(r => el("tr", {}, ...columns.map(([, key, cell, cls]) => {

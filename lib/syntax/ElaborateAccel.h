@@ -1,0 +1,19 @@
+// `accelerator` and `cluster` declarations -> the accel dialect, every key checked against its schema.
+#pragma once
+#include "dialects/accel/AccelDialect.h"
+#include "lib/syntax/Evaluate.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace accord {
+
+/// Null after errors; all errors of the declaration are reported in one run.
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
+                                          const Lookup &globals);
+accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
+                                  const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
+
+/// What a machine says but no analysis understands yet ("not supported yet: …"); false after reporting it.
+bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
+
+} // namespace accord

@@ -1,0 +1,21 @@
+// Readable names, unique in one training graph, and the phase beside them.
+#pragma once
+#include "dialects/dnn/Dnn.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+
+namespace accord {
+
+class Names {
+public:
+  /// Gives `op` the name `base` (with ".2", ".3", … when it is taken) and the phase.
+  void give(mlir::Operation *op, llvm::StringRef base, dnn::Phase phase);
+
+  /// Names and phases for all forward operations of `block`: what they have is kept, else the repeat's label and the operation's kind.
+  void giveForward(mlir::Block &block, llvm::StringRef prefix = "");
+
+private:
+  llvm::StringMap<unsigned> taken;
+};
+
+} // namespace accord
