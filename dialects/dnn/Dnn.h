@@ -59,6 +59,8 @@ int64_t updateFlops(OptimizerKind optimizer);
 inline int64_t batchRank(mlir::RankedTensorType type) {
   return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0;
 }
+/// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe).
+bool hasKeptResult(mlir::Operation *op);
 /// The readable unique name (`dnn.name`), empty if none; and the phase, Forward if none.
 llvm::StringRef nameOf(mlir::Operation *op);
 Phase phaseOf(mlir::Operation *op);

@@ -71,6 +71,8 @@ std::array<int64_t, 2> asPair(Attribute attribute) {
   return {value, value};
 }
 
+bool hasKeptResult(Operation *op) { return isa<DropoutOp, LstmOp, GruOp, MoeOp>(op); }
+
 llvm::StringRef nameOf(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(DnnDialect::kNameAttr);
   return name ? name.getValue() : llvm::StringRef();

@@ -171,19 +171,26 @@ static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t kept
     return failure();
   RankedTensorType x = tensor(adaptor.getX()), wIh = tensor(adaptor.getWIh()), wHh = tensor(adaptor.getWHh());
   int64_t directions = adaptor.getBidirectional() ? 2 : 1;
-  if (sampleShape(x).size() != 2 || wIh.getRank() != 2 || wHh.getRank() != 2)
-    return emitOptionalError(location, "'", op, "' takes x[seq, in] per sample and weights of 2 dimensions, found ",
-                             shapeText(x.getShape()), ", ", shapeText(wIh.getShape()), ", ", shapeText(wHh.getShape()));
-  int64_t hidden = wHh.getDimSize(1), rows = directions * gates * hidden;
-  if (wIh.getDimSize(1) != x.getShape().back())
-    return emitOptionalError(location, "'", op, "' weight takes ", wIh.getDimSize(1), " inputs but the operand has ",
-                             x.getShape().back());
-  if (wIh.getDimSize(0) != rows || wHh.getDimSize(0) != rows)
-    return emitOptionalError(location, "'", op, "' with ", hidden, " hidden units needs weights of ", rows, " rows, found ",
-                             wIh.getDimSize(0), " and ", wHh.getDimSize(0));
+  if (sampleShape(x).size() != 2)
+    return emitOptionalError(location, "'", op, "' takes x[seq, in] per sample, found ", shapeText(x.getShape()));
+  int64_t hidden = wHh.getShape().back(), in = x.getShape().back();
+  // Both directions have weights of their own: a leading dimension of 2.
+  auto shaped = [&](std::initializer_list<int64_t> one) {
+    SmallVector<int64_t> shape;
+    if (directions == 2)
+      shape.push_back(2);
+    shape.append(one);
+    return shape;
+  };
+  if (wIh.getShape().back() != in)
+    return emitOptionalError(location, "'", op, "' weight takes ", wIh.getShape().back(), " inputs but the operand has ", in);
+  SmallVector<int64_t> ih = shaped({gates * hidden, in}), hh = shaped({gates * hidden, hidden});
+  if (wIh.getShape() != ArrayRef(ih) || wHh.getShape() != ArrayRef(hh))
+    return emitOptionalError(location, "'", op, "' with ", hidden, " hidden units needs weights ", shapeText(ih), " and ",
+                             shapeText(hh), ", found ", shapeText(wIh.getShape()), " and ", shapeText(wHh.getShape()));
   if (RankedTensorType bias = tensor(adaptor.getBias()))
-    if (bias.getShape() != ArrayRef(rows))
-      return emitOptionalError(location, "'", op, "' bias must have ", rows, " elements, found ", shapeText(bias.getShape()));
+    if (SmallVector<int64_t> both = shaped({2, gates * hidden}); bias.getShape() != ArrayRef(both))
+      return emitOptionalError(location, "'", op, "' bias must be ", shapeText(both), ", found ", shapeText(bias.getShape()));
   if (failed(sameElement(x, wIh, location, op)) || failed(sameElement(x, wHh, location, op)))
     return failure();
   SmallVector<int64_t> shape(x.getShape());
@@ -202,7 +209,7 @@ ACCORD_INFER(MoeOp) {
   RankedTensorType x = tensor(adaptor.getX()), gate = tensor(adaptor.getGate());
   RankedTensorType w1 = tensor(adaptor.getW1()), w2 = tensor(adaptor.getW2());
   int64_t width = x.getShape().back(), experts = gate.getDimSize(0), inner = w1.getDimSize(1);
-  if (sampleShape(x).size() < 2 || gate.getShape() != ArrayRef({experts, width}) ||
+  if (sampleShape(x).empty() || gate.getShape() != ArrayRef({experts, width}) ||
       w1.getShape() != ArrayRef({experts, inner, width}) || w2.getShape() != ArrayRef({experts, width, inner}))
     return emitOptionalError(location, "'moe' of ", shapeText(x.getShape()),
                              " needs a gate [experts, d] and weights [experts, inner, d], [experts, d, inner]; found ",

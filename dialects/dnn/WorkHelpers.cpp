@@ -175,20 +175,25 @@ Work spmmWork(Operation *op, RankedTensorType columns, RankedTensorType dense) {
 
 Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, RankedTensorType wHh) {
   SmallVector<int64_t> domain(x.getShape().drop_back());
-  domain.append({wIh.getShape()[0], wIh.getShape()[1] + wHh.getShape()[1]});
+  int64_t rows = 1; // of both directions
+  for (int64_t extent : wIh.getShape().drop_back())
+    rows *= extent;
+  domain.append({rows, wIh.getShape().back() + wHh.getShape().back()});
   Work work = mapped(op, domain, {});
   work.kinds[domain.size() - 3] = IteratorType::reduction; // each step needs the one before
   work.kinds.back() = IteratorType::reduction;
-  // x, y and what is kept are read by step; weights by row; where in the row depends on whether it is input or state.
+  // x, y and what is kept are read by step; where in a weight depends on direction, gate, and input or state.
   MLIRContext *c = op->getContext();
-  unsigned rank = domain.size();
-  for (AffineMap &map : work.maps) {
+  int64_t rank = domain.size();
+  auto types = llvm::to_vector(llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                                        SmallVector<Type>(op->getResultTypes())));
+  for (auto [map, type] : llvm::zip(work.maps, types)) {
+    auto tensor = cast<RankedTensorType>(type);
+    bool perStep = tensor.getRank() + 1 == rank && tensor.getShape().drop_back() == x.getShape().drop_back();
     SmallVector<AffineExpr> exprs(map.getNumResults(), getAffineConstantExpr(0, c));
-    if (exprs.size() + 1 == rank)
-      for (unsigned d = 0; d + 2 < rank; ++d)
+    if (perStep)
+      for (int64_t d = 0; d + 2 < rank; ++d)
         exprs[d] = getAffineDimExpr(d, c);
-    else
-      exprs[0] = getAffineDimExpr(rank - 2, c);
     map = AffineMap::get(rank, 0, exprs, c);
   }
   return work;

@@ -393,7 +393,7 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
     return {};
   }
   (*op)->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(label));
-  if ((*op)->getNumResults() == 1 || dialect == "dnn.dropout")
+  if ((*op)->getNumResults() == 1 || dnn::hasKeptResult(*op))
     return {Value((*op)->getResult(0))};
   auto list = std::make_shared<ModelList>();
   for (Value result : (*op)->getResults())

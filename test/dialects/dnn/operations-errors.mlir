@@ -1,0 +1,242 @@
+// Shape errors speak of the user's operation and give found against allowed.
+// RUN: accord-opt %s -split-input-file -verify-diagnostics
+
+func.func @f(%a0: tensor<?x8x1280xf32>, %a1: tensor<6x1600xf32>) {
+  // expected-error @+2 {{'linear' weight takes 1600 inputs but the operand has 1280}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.linear %a0, %a1 : (tensor<?x8x1280xf32>, tensor<6x1600xf32>) -> tensor<?x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4xf32>, %a1: tensor<6x4xbf16>) {
+  // expected-error @+2 {{'linear' operands have different element types: 'f32' and 'bf16'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.linear %a0, %a1 : (tensor<?x4xf32>, tensor<6x4xbf16>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4xf32>, %a1: tensor<6x4xf32>, %a2: tensor<5xf32>) {
+  // expected-error @+2 {{'linear' bias must have 6 elements, found 5}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.linear %a0, %a1, %a2 : (tensor<?x4xf32>, tensor<6x4xf32>, tensor<5xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4xf32>, %a1: tensor<6x4xf32>) {
+  // expected-error @+2 {{inferred type(s) 'tensor<?x6xf32>' are incompatible with return type(s) of operation 'tensor<?x7xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.linear %a0, %a1 : (tensor<?x4xf32>, tensor<6x4xf32>) -> tensor<?x7xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<?x5x6xf32>) {
+  // expected-error @+2 {{'matmul' sums over 4 columns of ?x8x4 but 5 rows of ?x5x6}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.matmul %a0, %a1 : (tensor<?x8x4xf32>, tensor<?x5x6xf32>) -> tensor<?x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x3x8x8xf32>, %a1: tensor<4x4x3x3xf32>) {
+  // expected-error @+2 {{'conv2d' weight takes 4 channels but the operand has 3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.conv2d %a0, %a1 : (tensor<?x3x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<?x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4x8x8xf32>, %a1: tensor<4x4x3x3xf32>) {
+  // expected-error @+2 {{'conv2d' groups = 3 must divide the 4 input and 4 output channels}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.conv2d %a0, %a1 {groups = 3 : i64} : (tensor<?x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<?x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4x2x2xf32>, %a1: tensor<4x4x3x3xf32>) {
+  // expected-error @+2 {{'conv2d' kernel of extent 3 is larger than the padded input of extent 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.conv2d %a0, %a1 : (tensor<?x4x2x2xf32>, tensor<4x4x3x3xf32>) -> tensor<?x4x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4x8x8xf32>, %a1: tensor<4x4x3x3xf32>) {
+  // expected-error @+2 {{'conv2d' kernel, stride and dilation must be at least 1, found 3, 0 and 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.conv2d %a0, %a1 {stride = 0 : i64} : (tensor<?x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<?x4x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x3xf32>, %a1: tensor<?x4xf32>) {
+  // expected-error @+2 {{'add' cannot broadcast ?x3 with ?x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.add %a0, %a1 : (tensor<?x3xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>) {
+  // expected-error @+2 {{'dropout' needs 'rate'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.dropout %a0 : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>) {
+  // expected-error @+2 {{'dropout' rate must be at least 0 and less than 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.dropout %a0 {rate = 1.0 : f64} : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<8xf32>) {
+  // expected-error @+2 {{'layer_norm' scale and offset must have 4 elements, found 8}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.layer_norm %a0, %a1 : (tensor<?x8x4xf32>, tensor<8xf32>) -> tensor<?x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4x4xf32>, %a1: tensor<8xf32>) {
+  // expected-error @+2 {{'group_norm' groups = 3 must divide the 8 channels}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.group_norm %a0, %a1 {groups = 3 : i64} : (tensor<?x8x4x4xf32>, tensor<8xf32>) -> tensor<?x8x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>) {
+  // expected-error @+2 {{'softmax' axis 1 is outside the 1 dimensions of 8}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.softmax %a0 {axis = 1 : i64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4xf32>) {
+  // expected-error @+2 {{'reshape' to 31 does not keep the 32 elements of 8x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.reshape %a0 {dims = array<i64: 31>} : (tensor<?x8x4xf32>) -> tensor<?x31xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4xf32>) {
+  // expected-error @+2 {{'transpose' must permute the 2 dimensions of 8x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.transpose %a0 {permutation = array<i64: 0, 0>} : (tensor<?x8x4xf32>) -> tensor<?x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<?x2x5xf32>) {
+  // expected-error @+2 {{'concat' cannot join ?x8x4 and ?x2x5 along axis 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.concat %a0, %a1 {axis = 0 : i64} : (tensor<?x8x4xf32>, tensor<?x2x5xf32>) -> tensor<?x10x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x9xf32>) {
+  // expected-error @+2 {{'split' cannot cut 9 into 2 equal parts}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.split %a0 {axis = 0 : i64, parts = 2 : i64} : (tensor<?x9xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>) {
+  // expected-error @+2 {{'slice' of 4 from 5 leaves the extent 8 of axis 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.slice %a0 {axis = 0 : i64, size = 4 : i64, start = 5 : i64} : (tensor<?x8xf32>) -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>, %a1: tensor<100x4xf32>) {
+  // expected-error @+2 {{'embedding' ids must be integers, found 'f32'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.embedding %a0, %a1 : (tensor<?x8xf32>, tensor<100x4xf32>) -> tensor<?x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>) {
+  // expected-error @+2 {{'topk' k = 9 must be 1 to the last extent of ?x8}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.topk %a0 {k = 9 : i64} : (tensor<?x8xf32>) -> (tensor<?x9xf32>, tensor<?x9xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x5x3xf32>, %a1: tensor<12x3xf32>, %a2: tensor<12x4xf32>) {
+  // expected-error @+2 {{'lstm' with 4 hidden units needs weights 16x3 and 16x4, found 12x3 and 12x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.lstm %a0, %a1, %a2 : (tensor<?x5x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x10xf32>, %a1: tensor<?x10xi32>) {
+  // expected-error @+2 {{'cross_entropy' logits ?x8x10 need labels ?x8, found ?x10}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.cross_entropy %a0, %a1 : (tensor<?x8x10xf32>, tensor<?x10xi32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>, %a1: tensor<?x9xf32>) {
+  // expected-error @+2 {{'mse' compares ?x8 with ?x9}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.mse %a0, %a1 : (tensor<?x8xf32>, tensor<?x9xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x1x8xf32>) {
+  // expected-error @+2 {{'interaction' takes 2 to 1000000 features, found 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.interaction %a0 : (tensor<?x1x8xf32>) -> tensor<?x0xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8xf32>) {
+  // expected-error @+1 {{'reduce_dimensions' gives 8, found 9}}
+  %r = dnn.reduce_dimensions %a0 {dimensions = array<i64: 0>} : (tensor<?x8xf32>) -> tensor<9xf32>
+  return
+}
