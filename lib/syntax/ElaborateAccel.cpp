@@ -75,7 +75,7 @@ private:
   Lookup lookup;
   std::map<std::string, Constant> parameters;
   std::map<std::string, SourceRange> names;
-  Operation *self = nullptr;
+  mlir::Operation *self = nullptr;
   llvm::function_ref<bool(llvm::StringRef)> isAccelerator = nullptr;
 };
 

@@ -2,6 +2,7 @@
 #include "dialects/Register.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromDnn.h"
+#include "lib/cost/SourceOf.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
 #include "passes/Passes.h"
