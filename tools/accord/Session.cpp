@@ -83,6 +83,7 @@ bool Session::prepare() {
     return false;
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
+  registerAllPasses();
   context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false);
   context->loadAllAvailableDialects();
