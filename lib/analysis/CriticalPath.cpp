@@ -12,14 +12,6 @@ constexpr unsigned kMostPorts = 192;
 
 int64_t plus(int64_t a, int64_t b) { return a == kNever || b == kNever ? kNever : a + b; }
 
-/// A repeat seen from its parent: longest paths from what it reads (columns) to what it makes
-/// (rows).
-struct Summary {
-  std::vector<ValueId> ports; ///< sources in the parent; kNone: the start of time, always the last
-  std::vector<std::pair<ValueId, std::vector<int64_t>>> outputs;
-  std::vector<int64_t> done; ///< to the end of the last operation
-};
-
 /// Completion times of one iteration as vectors over `width` ports.
 struct Iteration {
   unsigned width = 1;
@@ -50,6 +42,7 @@ public:
       result_.chain.insert(result_.chain.end(), chains_[top].begin(), chains_[top].end());
     result_.step = {graph_.microbatches * result_.length[kMicrobatchRegion].value +
                     result_.length[kUpdateRegion].value};
+    result_.summaries = std::move(summaries_);
     return std::move(result_);
   }
 
@@ -119,7 +112,7 @@ private:
   }
 
   void throughRepeat(RegionId region, Iteration &it, OperationId id, int64_t *finish) {
-    const Summary &s = summaries_[id];
+    const RepeatSummary &s = summaries_[id];
     std::vector<std::vector<int64_t>> out(s.outputs.size(), std::vector<int64_t>(it.width, kNever));
     std::vector<int64_t> in(it.width);
     for (unsigned q = 0; q < s.ports.size(); ++q) {
@@ -172,7 +165,7 @@ private:
           push(source, whole);
         continue;
       }
-      const Summary &s = summaries_[id];
+      const RepeatSummary &s = summaries_[id];
       int64_t earliest = 0, slack = length;
       for (unsigned q = 0; q < s.ports.size(); ++q) {
         int64_t through = s.done[q];
@@ -217,7 +210,7 @@ private:
           if (next == kNone && start > 0 && madeIn(region, source) && scalar(source) == start)
             next = source;
       } else {
-        const Summary &s = summaries_[at];
+        const RepeatSummary &s = summaries_[at];
         const std::vector<int64_t> *row = &s.done;
         for (const auto &[value, path] : s.outputs)
           if (value == wanted)
@@ -295,7 +288,7 @@ private:
       for (unsigned j = firstStack; j < start; ++j)
         later.at(i, j) = kNever;
 
-    Summary &s = summaries_[r.owner];
+    RepeatSummary &s = summaries_[r.owner];
     MaxPlusMatrix before =
         r.count == 1 ? MaxPlusMatrix::identity(width) : later.power(r.count - 2) * first;
     const MaxPlusMatrix &last = r.count == 1 ? first : later;
@@ -331,10 +324,10 @@ private:
   const WorkGraph &graph_;
   const Dependences &deps_;
   const std::vector<Picoseconds> &durations_;
-  std::vector<int> column_;        ///< by ValueId: its port while a body is summarized
-  std::vector<unsigned> position_; ///< by OperationId: place in its region
-  std::vector<Summary> summaries_; ///< by OperationId of a repeat
-  std::vector<int64_t> tails_;     ///< by ValueId: longest path to the end, while a region is timed
+  std::vector<int> column_;              ///< by ValueId: its port while a body is summarized
+  std::vector<unsigned> position_;       ///< by OperationId: place in its region
+  std::vector<RepeatSummary> summaries_; ///< by OperationId of a repeat
+  std::vector<int64_t> tails_; ///< by ValueId: longest path to the end, while a region is timed
   std::vector<std::vector<OperationId>> chains_;
   CriticalPath result_;
 };

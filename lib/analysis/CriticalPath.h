@@ -11,6 +11,14 @@ namespace accord {
 /// Durations by OperationId in whole picoseconds (rounded up, as schedules are); a repeat's is 0.
 std::vector<Picoseconds> durationsOf(const WorkGraph &graph, const Costs &costs);
 
+/// A repeat seen from its parent: longest paths from what it reads to what it makes.
+struct RepeatSummary {
+  std::vector<ValueId> ports; ///< sources in the parent; kNone: the start of time
+  std::vector<std::pair<ValueId, std::vector<int64_t>>>
+      outputs;               ///< by port; carried results, stacks
+  std::vector<int64_t> done; ///< by port: to the end of the last operation
+};
+
 /// A region as a max-plus linear map (Baccelli et al., Synchronization and Linearity, 1992, ch. 3):
 /// arrival times of what it reads to completion times of what it yields. A repeat is the N-fold
 /// power of its body's map, by repeated squaring, so the work grows with log N and iterations may
@@ -29,7 +37,8 @@ struct CriticalPath {
   /// Longest chain of region 0, then of region 1; a repeat is followed by the chain through one of
   /// its iterations.
   std::vector<OperationId> chain;
-  Picoseconds step; ///< microbatches * length[0] + length[1]
+  std::vector<RepeatSummary> summaries; ///< by OperationId of a repeat
+  Picoseconds step;                     ///< microbatches * length[0] + length[1]
 
   /// The graph is checked, and `sumOfWork` fits (see below).
   static CriticalPath of(const WorkGraph &graph, const Dependences &dependences,

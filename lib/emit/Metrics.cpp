@@ -2,6 +2,7 @@
 #include "lib/analysis/Totals.h"
 #include "lib/emit/PlanJson.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <map>
 
 namespace accord {
@@ -44,7 +45,7 @@ Metrics measure(const Plan &plan) {
     }
   m.peakBytes = plan.memory.peak;
   if (!plan.machine.memories.empty())
-    m.capacity = static_cast<int64_t>(plan.machine.memories[0].capacity.value);
+    m.capacity = static_cast<int64_t>(std::min(plan.machine.memories[0].capacity.value, 9e18));
   m.gap = gapOf(plan);
   return m;
 }

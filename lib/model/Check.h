@@ -23,7 +23,8 @@ constexpr unsigned kMaxNesting = 8;
 /// operation is in one region and after the producers of its operands, each value has one producer
 /// at most, repeats own one body each and agree with it, nothing is negative, and the FLOPs and
 /// bytes of a step fit a 128-bit count. Empty when all is well; else at most 20 issues of code
-/// A0920. A body may use values of its ancestors; the update may use values of the micro-batch.
+/// A0920. A view shares the storage of an operand. A body may use values of its ancestors; the
+/// update may use values of the micro-batch.
 std::vector<Issue> check(const WorkGraph &graph);
 
 /// Memories and cores have names, finite non-negative numbers, and `reads` in range; there is a

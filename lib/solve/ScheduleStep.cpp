@@ -1,5 +1,6 @@
 #include "lib/solve/ScheduleStep.h"
-#include "lib/analysis/CriticalPath.h"
+#include "lib/analysis/Windows.h"
+#include "lib/solve/OneMachine.h"
 #include "lib/solve/SchedulingProblem.h"
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,7 @@ public:
            machine_.location,
            {}}};
     path_ = CriticalPath::of(graph_, deps_, durations_);
+    windows_ = Windows::of(graph_, deps_, durations_, path_);
     schedule_.regions.resize(graph_.regions.size());
     region(kMicrobatchRegion);
     region(kUpdateRegion);
@@ -51,18 +53,17 @@ public:
   }
 
 private:
-  /// Share of a memory's bandwidth, rounded up for the schedule and down for the bound.
-  int64_t share(OperationId id, size_t memory, bool up) const {
+  /// Share of a memory's bandwidth, rounded up.
+  int64_t share(OperationId id, size_t memory) const {
     double transfer = costs_.operations[id].transfer[memory].value * 1e12,
            time = static_cast<double>(durations_[id].value);
     if (time <= 0 || transfer <= 0)
       return 0;
     double ppm = transfer / time * static_cast<double>(kWhole);
-    return std::clamp<int64_t>(static_cast<int64_t>(up ? std::ceil(ppm) : std::floor(ppm)), 0,
-                               kWhole);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(ppm)), 0, kWhole);
   }
 
-  SchedulingProblem problemOf(RegionId r, bool up) const {
+  SchedulingProblem problemOf(RegionId r) const {
     SchedulingProblem problem;
     size_t cores = machine_.cores.size();
     for (const Core &core : machine_.cores)
@@ -86,7 +87,7 @@ private:
         if (costs_.operations[id].core >= 0)
           usage.push_back({static_cast<uint32_t>(costs_.operations[id].core), 1});
         for (size_t m = 0; m < machine_.memories.size(); ++m)
-          if (int64_t ppm = share(id, m, up); ppm > 0)
+          if (int64_t ppm = share(id, m); ppm > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), ppm});
       }
       task[id] = problem.addTask(duration, std::move(usage));
@@ -114,11 +115,10 @@ private:
       if (cost.core >= 0)
         load.cores[cost.core] += durations_[id].value;
       for (size_t m = 0; m < load.memories.size(); ++m)
-        load.memories[m] += std::min<int64_t>(
-            static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12)), durations_[id].value);
+        load.memories[m] += transferOf(id, m);
     }
 
-    SchedulingProblem problem = problemOf(r, true);
+    SchedulingProblem problem = problemOf(r);
     SchedulingProblem::Solution solution = problem.solve({options_.improvements});
     RegionSchedule &out = schedule_.regions[r];
     for (size_t i = 0; i < region.operations.size(); ++i) {
@@ -139,25 +139,44 @@ private:
         out.resourceBound.value = std::max(out.resourceBound.value, one);
   }
 
-  /// Of one iteration of a top region, whatever the order and overlap of the iterations inside.
-  std::pair<int64_t, std::string> bound(RegionId r) const {
-    std::pair<int64_t, std::string> best{path_.length[r].value, "critical path"};
-    auto consider = [&](int64_t length, const std::string &proof) {
-      if (length > best.first)
-        best = {length, proof};
+  /// Of one iteration of a top region, whatever the order and overlap of the iterations inside: the
+  /// critical path, and for each core and memory the best bound over all its work, each piece with
+  /// the least chain before and after it.
+  std::pair<int64_t, std::string> bound(RegionId top) const {
+    std::pair<int64_t, std::string> best{path_.length[top].value, "critical path"};
+    size_t cores = machine_.cores.size();
+    std::vector<std::vector<Job>> jobs(cores + machine_.memories.size());
+    auto collect = [&](auto &&self, RegionId r, int64_t times) -> void {
+      for (OperationId id : graph_.regions[r].operations) {
+        if (RegionId body = graph_.operations[id].body; body != kNone) {
+          self(self, body, times * graph_.regions[body].count);
+          continue;
+        }
+        auto add = [&](size_t resource, int64_t work) {
+          if (work > 0)
+            jobs[resource].push_back({windows_.head[id], times * work, windows_.tail[id]});
+        };
+        if (int core = costs_.operations[id].core; core >= 0)
+          add(static_cast<size_t>(core), durations_[id].value);
+        for (size_t m = 0; m < machine_.memories.size(); ++m)
+          add(cores + m, transferOf(id, m));
+      }
     };
-    for (size_t c = 0; c < machine_.cores.size(); ++c)
-      consider(loads_[r].cores[c], "core " + machine_.cores[c].name);
-    for (size_t m = 0; m < machine_.memories.size(); ++m)
-      consider(loads_[r].memories[m], "memory " + machine_.memories[m].name + " bandwidth");
-    const auto &operations = graph_.regions[r].operations;
-    bool flat = std::all_of(operations.begin(), operations.end(),
-                            [&](OperationId id) { return graph_.operations[id].body == kNone; });
-    if (flat && best.first < schedule_.regions[r].length.value) {
-      SchedulingProblem::Bound exact = problemOf(r, false).lowerBound();
-      consider(exact.length, exact.proof);
+    collect(collect, top, 1);
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      int64_t length = preemptiveOneMachine(std::move(jobs[i]));
+      if (length > best.first)
+        best = {length, i < cores ? "core " + machine_.cores[i].name
+                                  : "memory " + machine_.memories[i - cores].name + " bandwidth"};
     }
     return best;
+  }
+
+  /// Time of a memory's whole bandwidth, rounded down.
+  int64_t transferOf(OperationId id, size_t memory) const {
+    return std::min(
+        static_cast<int64_t>(std::floor(costs_.operations[id].transfer[memory].value * 1e12)),
+        durations_[id].value);
   }
 
   const WorkGraph &graph_;
@@ -168,6 +187,7 @@ private:
   std::vector<Picoseconds> durations_;
   std::vector<Load> loads_; ///< by RegionId
   CriticalPath path_;
+  Windows windows_;
   Schedule schedule_;
 };
 

@@ -1,43 +1,10 @@
 // Bounds first, a list schedule for the incumbent, improvement until they meet.
 #include "lib/solve/ListScheduler.h"
+#include "lib/solve/OneMachine.h"
 #include <algorithm>
-#include <queue>
 
 namespace accord {
 namespace {
-
-/// The least time in which one machine with preemption finishes jobs with heads and tails: at each
-/// time the available job with the largest tail (Carlier, The one-machine sequencing problem, EJOR
-/// 11, 1982).
-int64_t preemptiveOneMachine(std::vector<uint32_t> jobs,
-                             const std::vector<SchedulingProblem::Task> &tasks,
-                             const std::vector<int64_t> &heads, const std::vector<int64_t> &tails) {
-  std::sort(jobs.begin(), jobs.end(), [&](uint32_t a, uint32_t b) {
-    return heads[a] != heads[b] ? heads[a] < heads[b] : a < b;
-  });
-  std::priority_queue<std::pair<int64_t, uint32_t>> available; // tail, job
-  std::vector<int64_t> left(tasks.size());
-  int64_t now = 0, best = 0;
-  for (size_t i = 0; i < jobs.size() || !available.empty();) {
-    if (available.empty())
-      now = std::max(now, heads[jobs[i]]);
-    for (; i < jobs.size() && heads[jobs[i]] <= now; ++i) {
-      left[jobs[i]] = tasks[jobs[i]].duration;
-      available.push({tails[jobs[i]], jobs[i]});
-    }
-    auto [tail, job] = available.top();
-    int64_t until = now + left[job];
-    if (i < jobs.size())
-      until = std::min(until, heads[jobs[i]]);
-    left[job] -= until - now;
-    now = until;
-    if (left[job] == 0) {
-      available.pop();
-      best = std::max(best, now + tail);
-    }
-  }
-  return best;
-}
 
 SchedulingProblem::Bound boundOf(const SchedulingProblem &problem, const ListScheduler &lists) {
   const auto &tasks = problem.tasks();
@@ -46,13 +13,13 @@ SchedulingProblem::Bound boundOf(const SchedulingProblem &problem, const ListSch
     bound.length = std::max(bound.length, lists.heads()[t] + tasks[t].duration + lists.tails()[t]);
   for (uint32_t r = 0; r < problem.resources().size(); ++r) {
     const auto &resource = problem.resources()[r];
-    std::vector<uint32_t> users;
+    std::vector<Job> users;
     __int128 work = 0;
     int64_t head = INT64_MAX, tail = INT64_MAX;
     for (uint32_t t = 0; t < tasks.size(); ++t)
       for (const auto &use : tasks[t].usage)
         if (use.resource == r && tasks[t].duration > 0) {
-          users.push_back(t);
+          users.push_back({lists.heads()[t], tasks[t].duration, lists.tails()[t]});
           work += static_cast<__int128>(tasks[t].duration) * use.amount;
           head = std::min(head, lists.heads()[t]);
           tail = std::min(tail, lists.tails()[t]);
@@ -62,8 +29,7 @@ SchedulingProblem::Bound boundOf(const SchedulingProblem &problem, const ListSch
     int64_t length =
         head + static_cast<int64_t>((work + resource.capacity - 1) / resource.capacity) + tail;
     if (resource.capacity == 1)
-      length = std::max(
-          length, preemptiveOneMachine(std::move(users), tasks, lists.heads(), lists.tails()));
+      length = std::max(length, preemptiveOneMachine(std::move(users)));
     if (length > bound.length)
       bound = {length, resource.name};
   }

@@ -1,4 +1,5 @@
-// Errors and warnings at places in source files: collected, put in a stable order, rendered for people or as JSON.
+// Errors and warnings at places in source files: collected, put in a stable order, rendered for
+// people or as JSON.
 #pragma once
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/SourceManager.h"
@@ -38,7 +39,8 @@ public:
   class Builder {
   public:
     Builder &note(SourceRange range, std::string message);
-    /// "help: did you mean 'x'?"; nothing if `text` is empty, so that the answer of `nearest` can be passed on.
+    /// "help: did you mean 'x'?"; nothing if `text` is empty, so that the answer of `nearest` can
+    /// be passed on.
     Builder &suggest(llvm::StringRef text);
     Builder &help(std::string message);
 
@@ -72,8 +74,8 @@ private:
   size_t errorCount = 0;
 };
 
-/// The candidate a misspelt name most likely stands for (edit distance at most a third of its length + 1, at least 1),
-/// or "" if none is near. Ties go to the first candidate.
+/// The candidate a misspelt name most likely stands for (edit distance at most a third of its
+/// length + 1, at least 1), or "" if none is near. Ties go to the first candidate.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 
 } // namespace accord

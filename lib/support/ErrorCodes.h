@@ -1,5 +1,6 @@
-// The stable codes of everything Accord can complain about. The table (ErrorCodes*.def) is the only place that defines
-// one: a code without title, explanation, wrong and right example does not compile.
+// The stable codes of everything Accord can complain about. The table (ErrorCodes*.def) is the only
+// place that defines one: a code without title, explanation, wrong and right example does not
+// compile.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

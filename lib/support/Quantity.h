@@ -1,4 +1,5 @@
-// An exact number with a dimension, as written in the source: 940 MHz, 16 GiB, 64 B/cycle, 4.10 USD/h.
+// An exact number with a dimension, as written in the source: 940 MHz, 16 GiB, 64 B/cycle, 4.10
+// USD/h.
 #pragma once
 #include "lib/support/Checked.h"
 #include "lib/support/Dimension.h"
@@ -8,9 +9,10 @@
 
 namespace accord {
 
-/// `value` is in base units: second, byte, FLOP, cycle, joule, metre, dollar (so 1 W = 1 J/s and 1 bit = 1/8 B).
-/// Hz is cycle/s: `64 B/cycle * 940 MHz` is B/s, `8 cycles / 1 GHz` is a time, and `1 / 1 us` is no frequency.
-/// One operation (OP) counts like one FLOP; a multiply-accumulate (MAC) is 2 of them. A `sample` is a plain count.
+/// `value` is in base units: second, byte, FLOP, cycle, joule, metre, dollar (so 1 W = 1 J/s and 1
+/// bit = 1/8 B). Hz is cycle/s: `64 B/cycle * 940 MHz` is B/s, `8 cycles / 1 GHz` is a time, and `1
+/// / 1 us` is no frequency. One operation (OP) counts like one FLOP; a multiply-accumulate (MAC) is
+/// 2 of them. A `sample` is a plain count.
 struct Quantity {
   Rational value;
   Dimension dimension;
@@ -29,21 +31,25 @@ struct Quantity {
 
 /// The factor and dimension of a unit expression: "MHz", "B/cycle", "USD/h", "mm2", "pJ/bit".
 Checked<Quantity> parseUnit(llvm::StringRef text);
-/// "940 MHz", "16GiB", "1.5", "-3 dB" (the last: unknown unit). Used by the parser, the command line and importers.
+/// "940 MHz", "16GiB", "1.5", "-3 dB" (the last: unknown unit). Used by the parser, the command
+/// line and importers.
 Checked<Quantity> parseQuantity(llvm::StringRef text);
 /// All unit names that are accepted, prefixes included (for suggestions and completion).
 const std::vector<std::string> &unitNames();
 
-// Arithmetic. Problems: different dimensions (both are named), division by zero, a result too large to compute.
+// Arithmetic. Problems: different dimensions (both are named), division by zero, a result too large
+// to compute.
 Checked<Quantity> add(const Quantity &a, const Quantity &b);
 Checked<Quantity> subtract(const Quantity &a, const Quantity &b);
 Checked<Quantity> multiply(const Quantity &a, const Quantity &b);
 Checked<Quantity> divide(const Quantity &a, const Quantity &b);
-Checked<Quantity> floorDivide(const Quantity &a, const Quantity &b); ///< floor(a/b); dimension of a/b
-Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b);  ///< ceil(a/b); dimension of a/b
-Checked<Quantity> modulo(const Quantity &a, const Quantity &b);      ///< a - b*floor(a/b); same dimension
-Checked<Quantity> power(const Quantity &a, const Quantity &b);       ///< integer exponent
-Checked<Quantity> powerOfTwo(const Quantity &a);                     ///< 2^a, integer exponent
+Checked<Quantity> floorDivide(const Quantity &a,
+                              const Quantity &b); ///< floor(a/b); dimension of a/b
+Checked<Quantity> ceilDivide(const Quantity &a, const Quantity &b); ///< ceil(a/b); dimension of a/b
+Checked<Quantity> modulo(const Quantity &a,
+                         const Quantity &b);                   ///< a - b*floor(a/b); same dimension
+Checked<Quantity> power(const Quantity &a, const Quantity &b); ///< integer exponent
+Checked<Quantity> powerOfTwo(const Quantity &a);               ///< 2^a, integer exponent
 Checked<Quantity> logTwo(const Quantity &a); ///< exact for powers of two, else the nearest double
 /// <0, 0, >0.
 Checked<int> compare(const Quantity &a, const Quantity &b);

@@ -13,15 +13,19 @@ struct Candidate {
   Quantity factor;
 };
 
-/// The units that are printed, best known first; those of one dimension compete for the shortest number.
+/// The units that are printed, best known first; those of one dimension compete for the shortest
+/// number.
 const std::vector<Candidate> &candidates() {
   static const std::vector<Candidate> list = [] {
-    const char *names =
-        "B kB MB GB TB PB EB KiB MiB GiB TiB PiB|B/s kB/s MB/s GB/s TB/s PB/s KiB/s MiB/s GiB/s TiB/s|B/cycle "
-        "kB/cycle|s ms us ns ps h|Hz kHz MHz GHz|cycles|FLOP kFLOP MFLOP GFLOP TFLOP PFLOP EFLOP ZFLOP|FLOP/s kFLOP/s "
-        "MFLOP/s GFLOP/s TFLOP/s PFLOP/s EFLOP/s|FLOP/cycle|J mJ uJ nJ pJ kJ MJ GJ|W mW uW kW MW|pJ/bit pJ/B "
-        "nJ/B|pJ/FLOP nJ/FLOP|pJ/cycle nJ/cycle|m mm um nm|mm2 um2 m2|USD MUSD|USD/h|FLOP/B|GFLOP/J|mm2/MiB "
-        "mm2/KiB um2/bit|W/mm2";
+    const char *names = "B kB MB GB TB PB EB KiB MiB GiB TiB PiB|B/s kB/s MB/s GB/s TB/s PB/s "
+                        "KiB/s MiB/s GiB/s TiB/s|B/cycle "
+                        "kB/cycle|s ms us ns ps h|Hz kHz MHz GHz|cycles|FLOP kFLOP MFLOP GFLOP "
+                        "TFLOP PFLOP EFLOP ZFLOP|FLOP/s kFLOP/s "
+                        "MFLOP/s GFLOP/s TFLOP/s PFLOP/s EFLOP/s|FLOP/cycle|J mJ uJ nJ pJ kJ MJ "
+                        "GJ|W mW uW kW MW|pJ/bit pJ/B "
+                        "nJ/B|pJ/FLOP nJ/FLOP|pJ/cycle nJ/cycle|m mm um nm|mm2 um2 m2|USD "
+                        "MUSD|USD/h|FLOP/B|GFLOP/J|mm2/MiB "
+                        "mm2/KiB um2/bit|W/mm2";
     std::vector<Candidate> result;
     llvm::SmallVector<llvm::StringRef> units;
     llvm::StringRef(names).split(units, ' ');
@@ -62,7 +66,10 @@ std::string Quantity::print() const {
     if (!text)
       continue;
     Rational size = number.sign() < 0 ? -number : number;
-    bool handy = value.isZero() || (size >= one && size < (candidate.unit.find('i') == std::string::npos ? thousand : Rational(1024)));
+    bool handy =
+        value.isZero() ||
+        (size >= one &&
+         size < (candidate.unit.find('i') == std::string::npos ? thousand : Rational(1024)));
     // Out of the handy range only if that saves four characters.
     unsigned cost = static_cast<unsigned>(text->size()) + (handy ? 0 : 4);
     if (cost < bestCost) {

@@ -10,12 +10,14 @@ namespace accord {
 
 class Rational {
 public:
-  /// Numerators and denominators of more bits than this are refused by whoever computes with user input.
+  /// Numerators and denominators of more bits than this are refused by whoever computes with user
+  /// input.
   static constexpr unsigned kMaxBits = 8192;
 
   Rational(int64_t n = 0) : num(n), den(1) {}
   Rational(llvm::DynamicAPInt n, llvm::DynamicAPInt d);
-  /// "12", "1_000", "1.5", "2e-3", "6.25E+10"; nothing if it is no number or its exponent is absurd (> 2000 digits).
+  /// "12", "1_000", "1.5", "2e-3", "6.25E+10"; nothing if it is no number or its exponent is absurd
+  /// (> 2000 digits).
   static std::optional<Rational> parse(llvm::StringRef text);
   /// Exactly the value of a finite double.
   static Rational ofDouble(double value);
@@ -41,7 +43,9 @@ public:
   friend Rational operator*(const Rational &a, const Rational &b);
   friend Rational operator/(const Rational &a, const Rational &b); ///< b must not be zero
   friend Rational operator-(const Rational &a) { return Rational(0) - a; }
-  friend bool operator==(const Rational &a, const Rational &b) { return a.num == b.num && a.den == b.den; }
+  friend bool operator==(const Rational &a, const Rational &b) {
+    return a.num == b.num && a.den == b.den;
+  }
   friend std::strong_ordering operator<=>(const Rational &a, const Rational &b);
 
 private:

@@ -16,7 +16,8 @@ struct FileId {
   friend auto operator<=>(const FileId &, const FileId &) = default;
 };
 
-/// Bytes [begin, end) of a file. A range with an invalid file is "no place" (for example the command line).
+/// Bytes [begin, end) of a file. A range with an invalid file is "no place" (for example the
+/// command line).
 struct SourceRange {
   FileId file;
   uint32_t begin = 0, end = 0;
@@ -43,7 +44,8 @@ public:
   std::optional<FileId> find(llvm::StringRef path) const;
   Position position(FileId id, uint32_t offset) const;
   Position position(SourceRange range) const { return position(range.file, range.begin); }
-  /// The range of one word (or character) at a line and column, for locations that come back from MLIR.
+  /// The range of one word (or character) at a line and column, for locations that come back from
+  /// MLIR.
   SourceRange at(FileId id, Position position) const;
   /// The line (without its line end) an offset lies in, and where it starts.
   llvm::StringRef line(FileId id, uint32_t offset, uint32_t *start = nullptr) const;

@@ -1,4 +1,5 @@
-// The units a user can write, prefixes spelt out: each is an exact factor over the base units and a dimension.
+// The units a user can write, prefixes spelt out: each is an exact factor over the base units and a
+// dimension.
 #pragma once
 #include "lib/support/Quantity.h"
 #include <string>
@@ -14,7 +15,8 @@ struct UnitEntry {
 /// Every unit, in the order of declaration (base unit, then its prefixes).
 const std::vector<UnitEntry> &unitTable();
 const UnitEntry *findUnit(llvm::StringRef name);
-/// The spelling Accord has for a unit others write differently ("Gbps" -> "Gbit/s", "sec" -> "s"); "" if none.
+/// The spelling Accord has for a unit others write differently ("Gbps" -> "Gbit/s", "sec" -> "s");
+/// "" if none.
 llvm::StringRef usualMisspelling(llvm::StringRef name);
 /// Base units written out ("B^2/s"), "" for a plain number.
 std::string baseUnitsOf(const Dimension &dimension);

@@ -1,5 +1,6 @@
-// What a `.accel` or `.dnn` file says, as plain data. Every node knows its place; documentation comments stay attached.
-// Nothing is resolved here: kinds, keys and names are checked against their schema by the elaborator.
+// What a `.accel` or `.dnn` file says, as plain data. Every node knows its place; documentation
+// comments stay attached. Nothing is resolved here: kinds, keys and names are checked against their
+// schema by the elaborator.
 #pragma once
 #include "lib/support/Quantity.h"
 #include "lib/support/SourceManager.h"
@@ -26,13 +27,14 @@ struct Argument {
   ExprPtr value;
 };
 
-// ---- Expressions -------------------------------------------------------------------------------------------------
+// ---- Expressions
+// -------------------------------------------------------------------------------------------------
 
 struct Number { ///< 1536, 0.95, 940 MHz
   Quantity value;
   bool hasUnit = false;
   bool valid = true; ///< false: already reported (unknown unit, absurd exponent)
-  std::string text; ///< as written
+  std::string text;  ///< as written
 };
 struct Text { ///< "a100.calibration", without quotes and escapes
   std::string value;
@@ -61,11 +63,25 @@ struct Unary {
   ExprPtr operand;
 };
 enum class BinaryOp : uint8_t {
-  Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Add, Subtract, Multiply, Divide, Modulo, Power
+  Or,
+  And,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Modulo,
+  Power
 };
 llvm::StringRef spelling(BinaryOp op);
 llvm::StringRef spelling(UnaryOp op);
-/// first op1 rest1 op2 rest2 …, all of one precedence, to be folded from the left (a long sum is one flat node).
+/// first op1 rest1 op2 rest2 …, all of one precedence, to be folded from the left (a long sum is
+/// one flat node).
 struct Chain {
   struct Link {
     BinaryOp op;
@@ -105,25 +121,26 @@ struct Shape { ///< 128 x 128 (only `.accel`)
 
 struct Expr {
   SourceRange range;
-  std::variant<Number, Text, Boolean, Reference, Member, Index, Call, Unary, Chain, Conditional, List, Set, Map, Range,
-               Shape>
+  std::variant<Number, Text, Boolean, Reference, Member, Index, Call, Unary, Chain, Conditional,
+               List, Set, Map, Range, Shape>
       node;
   template <class T> const T *as() const { return std::get_if<T>(&node); }
 };
 
-// ---- Entries: what stands in the block of a machine, training, sparsity, ensemble or jobs ------------------------------
+// ---- Entries: what stands in the block of a machine, training, sparsity, ensemble or jobs
+// ------------------------------
 
 /// Words after a value or a block; a null pointer or empty text means absent.
 struct Clauses {
-  std::optional<Text> source;       ///< source "data sheet"
+  std::optional<Text> source; ///< source "data sheet"
   SourceRange sourceRange;
-  std::optional<Text> from;         ///< from "a100.calibration"
+  std::optional<Text> from; ///< from "a100.calibration"
   SourceRange fromRange;
-  ExprPtr per;                      ///< per gpu, per 1 MiB
-  ExprPtr weight;                   ///< weight 0.5
-  ExprPtr confidence;               ///< confidence 0.95
-  ExprPtr samples;                  ///< samples 10000
-  ExprPtr error;                    ///< error = 0.08 (after a member)
+  ExprPtr per;        ///< per gpu, per 1 MiB
+  ExprPtr weight;     ///< weight 0.5
+  ExprPtr confidence; ///< confidence 0.95
+  ExprPtr samples;    ///< samples 10000
+  ExprPtr error;      ///< error = 0.08 (after a member)
   bool transposable = false;
 };
 
@@ -136,9 +153,9 @@ struct KeyValue {
 };
 
 /// kind [name] [(arguments)] [[count]] [: type[(arguments)]] [of pattern] [= value] [{ … }]
-/// `memory hbm : dram {…}`, `core mxu[2] : tensor {…}`, `power {…}`, `sparse nm(2, 4) {…}`, `area model = "…"`,
-/// `efficiency from "…"`, `weights of block.* = nm(2, 4)`, `accuracy "top1" from "…"`, `job a = gpt3 {…}`,
-/// `member wide = gpt(hidden = 6144)`, `wide thin = 0.027`.
+/// `memory hbm : dram {…}`, `core mxu[2] : tensor {…}`, `power {…}`, `sparse nm(2, 4) {…}`, `area
+/// model = "…"`, `efficiency from "…"`, `weights of block.* = nm(2, 4)`, `accuracy "top1" from
+/// "…"`, `job a = gpt3 {…}`, `member wide = gpt(hidden = 6144)`, `wide thin = 0.027`.
 struct Node {
   Name kind;
   Name name;                 ///< may be empty
@@ -175,7 +192,8 @@ struct Entry {
   template <class T> const T *as() const { return std::get_if<T>(&node); }
 };
 
-// ---- Statements: the body of a module or model --------------------------------------------------------------------------
+// ---- Statements: the body of a module or model
+// --------------------------------------------------------------------------
 
 struct Statement;
 
@@ -216,7 +234,8 @@ struct Statement {
   template <class T> const T *as() const { return std::get_if<T>(&node); }
 };
 
-// ---- Files ------------------------------------------------------------------------------------------------------------
+// ---- Files
+// ------------------------------------------------------------------------------------------------------------
 
 struct Parameter { ///< hidden, hidden = 3, hidden : int = 3
   Name name, type;
@@ -224,12 +243,21 @@ struct Parameter { ///< hidden, hidden = 3, hidden : int = 3
 };
 
 enum class DeclarationKind : uint8_t {
-  Constant, Accelerator, Cluster, Microarchitecture, Module, Model, Train, Sparsity, Ensemble, Jobs
+  Constant,
+  Accelerator,
+  Cluster,
+  Microarchitecture,
+  Module,
+  Model,
+  Train,
+  Sparsity,
+  Ensemble,
+  Jobs
 };
 llvm::StringRef spelling(DeclarationKind kind);
 
-/// accelerator t(clock = 1 GHz) {…} · module m(x) -> y {…} · train t = gpt() on selene {…} · sparsity for gpt3 {…} ·
-/// ensemble voters of gpt3 {…} · jobs night {…} · let lanes = 128
+/// accelerator t(clock = 1 GHz) {…} · module m(x) -> y {…} · train t = gpt() on selene {…} ·
+/// sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs night {…} · let lanes = 128
 struct Declaration {
   DeclarationKind kind;
   SourceRange range;
@@ -238,11 +266,11 @@ struct Declaration {
   Name name; ///< empty only for `sparsity for …`
   bool hasParameters = false;
   std::vector<Parameter> parameters;
-  std::vector<Name> results; ///< module … -> y, z
-  ExprPtr value;             ///< Constant: its value; Train: gpt() or gpt
-  Name target;               ///< Train: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
-  std::vector<Entry> entries;      ///< all but Module, Model, Constant
-  std::vector<Statement> body;     ///< Module, Model
+  std::vector<Name> results;   ///< module … -> y, z
+  ExprPtr value;               ///< Constant: its value; Train: gpt() or gpt
+  Name target;                 ///< Train: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
+  std::vector<Entry> entries;  ///< all but Module, Model, Constant
+  std::vector<Statement> body; ///< Module, Model
 };
 
 struct Import {
@@ -257,10 +285,16 @@ struct Comment {
   bool documentation = false;
 };
 
-/// What the formatter needs beyond the tree: where entries, statements and declarations start, and which braces open
-/// a block (all others open a set or a map). Byte offsets, ascending.
+/// What the formatter needs beyond the tree: where entries, statements and declarations start, and
+/// which braces open a block (all others open a set or a map). Byte offsets, ascending.
 struct Layout {
-  enum class Kind : uint8_t { Word, Name, Number, Text, Symbol }; ///< Word: it means something at this place (`step`)
+  enum class Kind : uint8_t {
+    Word,
+    Name,
+    Number,
+    Text,
+    Symbol
+  }; ///< Word: it means something at this place (`step`)
   struct Token {
     SourceRange range;
     Kind kind;
@@ -276,7 +310,8 @@ struct File {
   std::vector<Declaration> declarations;
   std::vector<Comment> comments;
   Layout layout;
-  bool complete = true; ///< false if there were syntax errors: what could be understood is still here
+  bool complete =
+      true; ///< false if there were syntax errors: what could be understood is still here
 };
 
 } // namespace accord::ast

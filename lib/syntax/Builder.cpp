@@ -1,8 +1,8 @@
 #include "lib/syntax/Builder.h"
 #include "grammar/DnnParser.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "tree/ErrorNode.h"
 #include "tree/TerminalNode.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace accord::syntax {
 using P = grammar::DnnParser;
@@ -94,7 +94,8 @@ ast::Name Builder::name(const Kid &kid) const {
 }
 
 std::string Builder::docOf(antlr4::ParserRuleContext *context) {
-  return context->start ? list.docs.lookup(static_cast<uint32_t>(context->start->getTokenIndex())) : std::string();
+  return context->start ? list.docs.lookup(static_cast<uint32_t>(context->start->getTokenIndex()))
+                        : std::string();
 }
 
 ast::Text Builder::text(const Kid &kid) {

@@ -7,9 +7,44 @@
 namespace accord::syntax {
 
 enum class Rule : uint8_t {
-  None, File, ImportLine, Declaration, Constant, Description, Module, Model, Parameters, Parameter, Block, Entry, Item,
-  Count, Type, Pattern, Clause, Constraint, Path, Stop, Body, Statement, Input, Bind, Repeat, ForLoop, When, Loss, Expr,
-  Chain, Infix, Operand, Sign, Primary, BraceItem, Suffix, Arguments, Argument
+  None,
+  File,
+  ImportLine,
+  Declaration,
+  Constant,
+  Description,
+  Module,
+  Model,
+  Parameters,
+  Parameter,
+  Block,
+  Entry,
+  Item,
+  Count,
+  Type,
+  Pattern,
+  Clause,
+  Constraint,
+  Path,
+  Stop,
+  Body,
+  Statement,
+  Input,
+  Bind,
+  Repeat,
+  ForLoop,
+  When,
+  Loss,
+  Expr,
+  Chain,
+  Infix,
+  Operand,
+  Sign,
+  Primary,
+  BraceItem,
+  Suffix,
+  Arguments,
+  Argument
 };
 /// The rules of a generated parser by their names.
 std::vector<Rule> ruleTable(const std::vector<std::string> &names);

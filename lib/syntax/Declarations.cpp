@@ -38,14 +38,17 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
     break;
   case Rule::Module:
   case Rule::Model:
-    result.kind = parts[0].rule == Rule::Module ? ast::DeclarationKind::Module : ast::DeclarationKind::Model;
+    result.kind =
+        parts[0].rule == Rule::Module ? ast::DeclarationKind::Module : ast::DeclarationKind::Model;
     module(parts[0].context, result);
     break;
   default: {
     llvm::StringRef kind = diags.sources().text(result.kindRange);
     using K = ast::DeclarationKind;
-    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "let"};
-    static const std::vector<std::string> dnn = {"module", "model", "train", "sparsity", "ensemble", "jobs", "let"};
+    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture",
+                                                   "let"};
+    static const std::vector<std::string> dnn = {"module",   "model", "train", "sparsity",
+                                                 "ensemble", "jobs",  "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
     if (!llvm::is_contained(known, kind)) {
       std::string list;
@@ -91,13 +94,18 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
       continue;
     }
     switch (kid.type) {
-    case P::OF: case P::FOR: case P::ON:
+    case P::OF:
+    case P::FOR:
+    case P::ON:
       before = kid.type;
       relation = kid.type == P::OF ? "of" : kid.type == P::FOR ? "for" : "on";
       relationRange = range(kid);
       continue;
-    case P::IDENT: (before == P::IDENT ? result.name : result.target) = name(kid); continue;
-    default: break;
+    case P::IDENT:
+      (before == P::IDENT ? result.name : result.target) = name(kid);
+      continue;
+    default:
+      break;
     }
     if (kid.rule == Rule::Parameters) {
       result.hasParameters = true;
@@ -112,19 +120,26 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
   }
   using K = ast::DeclarationKind;
   std::string kind = spelling(result.kind).str();
-  const char *wanted = result.kind == K::Train ? "on" : result.kind == K::Sparsity ? "for" : result.kind == K::Ensemble ? "of" : nullptr;
+  const char *wanted = result.kind == K::Train      ? "on"
+                       : result.kind == K::Sparsity ? "for"
+                       : result.kind == K::Ensemble ? "of"
+                                                    : nullptr;
   if (relation && (!wanted || std::string_view(wanted) != relation))
-    diags.error(Code::UnexpectedClause, relationRange, "'" + kind + "' takes no '" + relation + "'");
+    diags.error(Code::UnexpectedClause, relationRange,
+                "'" + kind + "' takes no '" + relation + "'");
   if (!relation && (result.kind == K::Sparsity || result.kind == K::Ensemble))
     diags.error(Code::SyntaxError, result.kindRange, "'" + kind + "' needs '" + wanted + " NAME'")
-        .help(result.kind == K::Sparsity ? "sparsity for NAME { … }" : "ensemble NAME of MODEL { … }");
+        .help(result.kind == K::Sparsity ? "sparsity for NAME { … }"
+                                         : "ensemble NAME of MODEL { … }");
   if (result.name.empty() && result.kind != K::Sparsity)
     diags.error(Code::SyntaxError, result.kindRange, "expected a name after '" + kind + "'");
   if (result.value && result.kind != K::Train)
     diags.error(Code::UnexpectedClause, valueRange, "'" + kind + "' takes no value");
   if (!result.value && result.kind == K::Train && !result.name.empty())
-    diags.error(Code::SyntaxError, result.name.range, "expected '= MODEL(…)' after 'train " + result.name.text + "'");
-  if (result.hasParameters && result.kind != K::Accelerator && result.kind != K::Cluster && result.kind != K::Microarchitecture)
+    diags.error(Code::SyntaxError, result.name.range,
+                "expected '= MODEL(…)' after 'train " + result.name.text + "'");
+  if (result.hasParameters && result.kind != K::Accelerator && result.kind != K::Cluster &&
+      result.kind != K::Microarchitecture)
     diags.error(Code::UnexpectedClause, parameterRange, "'" + kind + "' takes no parameters");
 }
 
@@ -157,7 +172,9 @@ void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Pa
         parameter.defaultValue = expr(part.context);
     for (const ast::Parameter &earlier : result)
       if (earlier.name.text == parameter.name.text)
-        diags.error(Code::DuplicateName, parameter.name.range, "parameter '" + parameter.name.text + "' declared twice")
+        diags
+            .error(Code::DuplicateName, parameter.name.range,
+                   "parameter '" + parameter.name.text + "' declared twice")
             .note(earlier.name.range, "first declared here");
     result.push_back(std::move(parameter));
   }

@@ -14,7 +14,8 @@ void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
   }
 }
 
-void Builder::addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments) {
+void Builder::addArguments(antlr4::ParserRuleContext *context,
+                           std::vector<ast::Argument> &arguments) {
   for (const Kid &kid : kids(context)) {
     if (kid.rule != Rule::Argument)
       continue;
@@ -27,7 +28,8 @@ void Builder::addArguments(antlr4::ParserRuleContext *context, std::vector<ast::
         if (reference)
           argument.name = ast::Name{reference->name, argument.value->range};
         else
-          diags.error(Code::SyntaxError, argument.value->range, "expected a name before '='").help("'==' compares");
+          diags.error(Code::SyntaxError, argument.value->range, "expected a name before '='")
+              .help("'==' compares");
       }
       argument.value = expr(part.context);
     }
@@ -48,7 +50,8 @@ void Builder::clause(antlr4::ParserRuleContext *context, ast::Clauses &result) {
   };
   const Kid &last = parts.back();
   switch (parts[0].type) {
-  case P::SOURCE: case P::FROM:
+  case P::SOURCE:
+  case P::FROM:
     if (last.type == P::STRING) {
       bool isSource = parts[0].type == P::SOURCE;
       auto &slot = isSource ? result.source : result.from;
@@ -57,19 +60,33 @@ void Builder::clause(antlr4::ParserRuleContext *context, ast::Clauses &result) {
       (isSource ? result.sourceRange : result.fromRange) = place;
     }
     return;
-  case P::TRANSPOSABLE: result.transposable = true; return;
-  default: break;
+  case P::TRANSPOSABLE:
+    result.transposable = true;
+    return;
+  default:
+    break;
   }
   if (last.rule != Rule::Chain)
     return;
   ast::ExprPtr *slot = nullptr;
   switch (parts[0].type) {
-  case P::PER: slot = &result.per; break;
-  case P::WEIGHT: slot = &result.weight; break;
-  case P::CONFIDENCE: slot = &result.confidence; break;
-  case P::SAMPLES: slot = &result.samples; break;
-  case P::ERROR: slot = &result.error; break;
-  default: return;
+  case P::PER:
+    slot = &result.per;
+    break;
+  case P::WEIGHT:
+    slot = &result.weight;
+    break;
+  case P::CONFIDENCE:
+    slot = &result.confidence;
+    break;
+  case P::SAMPLES:
+    slot = &result.samples;
+    break;
+  case P::ERROR:
+    slot = &result.error;
+    break;
+  default:
+    return;
   }
   twice(*slot != nullptr);
   *slot = chain(last.context);

@@ -80,7 +80,7 @@ private:
   static std::shared_ptr<Constant> box(Constant value) { return std::make_shared<Constant>(std::move(value)); }
   static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
 
-  Constant visit(const ast::Number &n, SourceRange) { return of(n.value); }
+  Constant visit(const ast::Number &n, SourceRange) { return n.valid ? of(n.value) : Constant{}; }
   Constant visit(const ast::Text &t, SourceRange) { return of(t); }
   Constant visit(const ast::Boolean &b, SourceRange) { return of(b.value); }
   Constant visit(const ast::Reference &r, SourceRange range) {
@@ -186,6 +186,10 @@ private:
     auto order = compare(choice.low, choice.high);
     if (!order) {
       diags.error(order.problem().code, range, order.problem().message);
+      return {};
+    }
+    if (r.powersOfTwo && choice.low.value.sign() <= 0) {
+      diags.error(Code::EmptyRange, low.range, fmt::format("powers of two are positive, but this is {}", choice.low.print()));
       return {};
     }
     if (*order > 0) {
@@ -391,15 +395,13 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
         diags.error(Code::OutOfRange, value.range, fmt::format("'pow2' starts at a power of two, but this starts at {}", low));
         return std::nullopt;
       }
-      if (!powers && (high - low) / *step >= static_cast<int64_t>(most)) {
+      if (!powers && (static_cast<__int128>(high) - low) / *step >= static_cast<__int128>(most)) {
         diags.error(Code::TooManyValues, value.range, fmt::format("'{}' has more than {} values", what.str(), most));
         return std::nullopt;
       }
-      for (int64_t i = low; i <= high; i = powers ? i * 2 : i + *step) {
-        out.push_back(i);
-        if (i > (int64_t(1) << 61))
-          break;
-      }
+      // 128 bits: the step past the end may not fit into 64.
+      for (__int128 i = low; i <= high; i = powers ? i * 2 : i + *step)
+        out.push_back(static_cast<int64_t>(i));
     }
   }
   if (!ok)

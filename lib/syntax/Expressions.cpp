@@ -7,37 +7,67 @@ using P = grammar::DnnParser;
 using ast::BinaryOp;
 
 namespace {
-/// Loosest first; `not` and the signs are prefixes at their own levels, `^` is handled with its operands.
+/// Loosest first; `not` and the signs are prefixes at their own levels, `^` is handled with its
+/// operands.
 enum Level { kOr, kAnd, kNot, kComparison, kShape, kSum, kProduct, kSigned };
 
 Level levelOf(size_t type) {
   switch (type) {
-  case P::OR: return kOr;
-  case P::AND: return kAnd;
-  case P::EQ: case P::NE: case P::LE: case P::GE: case P::LT: case P::GT: return kComparison;
-  case P::CROSS: return kShape;
-  case P::PLUS: case P::MINUS: return kSum;
-  case P::STAR: case P::SLASH: case P::PERCENT: return kProduct;
-  default: return kSigned;
+  case P::OR:
+    return kOr;
+  case P::AND:
+    return kAnd;
+  case P::EQ:
+  case P::NE:
+  case P::LE:
+  case P::GE:
+  case P::LT:
+  case P::GT:
+    return kComparison;
+  case P::CROSS:
+    return kShape;
+  case P::PLUS:
+  case P::MINUS:
+    return kSum;
+  case P::STAR:
+  case P::SLASH:
+  case P::PERCENT:
+    return kProduct;
+  default:
+    return kSigned;
   }
 }
 
 BinaryOp opOf(size_t type) {
   switch (type) {
-  case P::OR: return BinaryOp::Or;
-  case P::AND: return BinaryOp::And;
-  case P::EQ: return BinaryOp::Equal;
-  case P::NE: return BinaryOp::NotEqual;
-  case P::LE: return BinaryOp::LessEqual;
-  case P::GE: return BinaryOp::GreaterEqual;
-  case P::LT: return BinaryOp::Less;
-  case P::GT: return BinaryOp::Greater;
-  case P::PLUS: return BinaryOp::Add;
-  case P::MINUS: return BinaryOp::Subtract;
-  case P::STAR: return BinaryOp::Multiply;
-  case P::SLASH: return BinaryOp::Divide;
-  case P::PERCENT: return BinaryOp::Modulo;
-  default: return BinaryOp::Power;
+  case P::OR:
+    return BinaryOp::Or;
+  case P::AND:
+    return BinaryOp::And;
+  case P::EQ:
+    return BinaryOp::Equal;
+  case P::NE:
+    return BinaryOp::NotEqual;
+  case P::LE:
+    return BinaryOp::LessEqual;
+  case P::GE:
+    return BinaryOp::GreaterEqual;
+  case P::LT:
+    return BinaryOp::Less;
+  case P::GT:
+    return BinaryOp::Greater;
+  case P::PLUS:
+    return BinaryOp::Add;
+  case P::MINUS:
+    return BinaryOp::Subtract;
+  case P::STAR:
+    return BinaryOp::Multiply;
+  case P::SLASH:
+    return BinaryOp::Divide;
+  case P::PERCENT:
+    return BinaryOp::Modulo;
+  default:
+    return BinaryOp::Power;
   }
 }
 } // namespace
@@ -77,7 +107,9 @@ private:
     std::vector<Builder::Kid> signs;
     size_t used;
   };
-  size_t opType() const { return at < ops.size() && at + 1 < items.size() ? ops[at].type : ~size_t{0}; }
+  size_t opType() const {
+    return at < ops.size() && at + 1 < items.size() ? ops[at].type : ~size_t{0};
+  }
 
   ast::ExprPtr prefix(ast::UnaryOp op, Level operandLevel) {
     SourceRange sign = b.range(items[at].signs[items[at].used++]);
@@ -133,12 +165,14 @@ private:
     Item &item = items[at];
     if (item.used < item.signs.size()) {
       if (item.signs[item.used].type == P::NOT) {
-        b.diags.error(Code::SyntaxError, b.range(item.signs[item.used]), "'not' needs brackets here")
+        b.diags
+            .error(Code::SyntaxError, b.range(item.signs[item.used]), "'not' needs brackets here")
             .help("write '(not …)'");
         ++item.used;
         return signedOperand(withPower);
       }
-      ast::UnaryOp op = item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus;
+      ast::UnaryOp op =
+          item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus;
       SourceRange sign = b.range(item.signs[item.used++]);
       ast::ExprPtr operand = signedOperand(withPower);
       SourceRange range = sign.to(operand->range);
@@ -233,7 +267,9 @@ ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
         continue;
       SourceRange place = result->range.to(range(kid));
       if (++suffixes > kMaxDepth) {
-        diags.error(Code::NestedTooDeep, range(kid), "more than " + std::to_string(kMaxDepth) + " members, indices or calls after one value");
+        diags.error(Code::NestedTooDeep, range(kid),
+                    "more than " + std::to_string(kMaxDepth) +
+                        " members, indices or calls after one value");
         return result;
       }
       if (parts[0].type == P::DOT) {
@@ -271,11 +307,13 @@ ast::ExprPtr Builder::number(const Kid &kid) {
     if (problem.code == Code::UnknownUnit) {
       size_t unit = written.find_first_not_of("0123456789._");
       at.begin += static_cast<uint32_t>(unit == llvm::StringRef::npos ? 0 : unit);
-      at.begin += static_cast<uint32_t>(diags.sources().text(at).take_while([](char c) { return c == ' ' || c == '\t'; }).size());
+      at.begin += static_cast<uint32_t>(
+          diags.sources().text(at).take_while([](char c) { return c == ' ' || c == '\t'; }).size());
     }
     auto error = diags.error(problem.code, at, problem.message).suggest(problem.suggestion);
     llvm::StringRef unit = diags.sources().text(at);
-    if (problem.suggestion.empty() && unit.starts_with("x") && unit.size() > 1 && llvm::all_of(unit.drop_front(), llvm::isDigit))
+    if (problem.suggestion.empty() && unit.starts_with("x") && unit.size() > 1 &&
+        llvm::all_of(unit.drop_front(), llvm::isDigit))
       error.help("write blanks round 'x': 16 x 16");
     else if (problem.suggestion.empty() && unit.contains('/'))
       error.help("write blanks round '/' to divide");
@@ -318,11 +356,17 @@ ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
   if (parts.empty())
     return invalid(place);
   switch (parts[0].type) {
-  case P::NUMBER: case P::QUANTITY: return number(parts[0]);
-  case P::STRING: return make(place, text(parts[0]));
-  case P::TRUE: return make(place, ast::Boolean{true});
-  case P::FALSE: return make(place, ast::Boolean{false});
-  case P::IDENT: return make(place, ast::Reference{name(parts[0]).text});
+  case P::NUMBER:
+  case P::QUANTITY:
+    return number(parts[0]);
+  case P::STRING:
+    return make(place, text(parts[0]));
+  case P::TRUE:
+    return make(place, ast::Boolean{true});
+  case P::FALSE:
+    return make(place, ast::Boolean{false});
+  case P::IDENT:
+    return make(place, ast::Reference{name(parts[0]).text});
   case P::LPAREN: {
     for (const Kid &kid : parts)
       if (kid.rule == Rule::Expr) {
@@ -339,8 +383,10 @@ ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
         list.elements.push_back(expr(kid.context));
     return make(place, std::move(list));
   }
-  case P::LBRACE: return braces(parts, place);
-  default: return invalid(place);
+  case P::LBRACE:
+    return braces(parts, place);
+  default:
+    return invalid(place);
   }
 }
 

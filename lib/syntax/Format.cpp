@@ -28,7 +28,8 @@ public:
     if (last == "," && !brackets.empty())
       return true;
     bool binary = !unaryPlace && (piece.text == "+" || piece.text == "-" || piece.text == "/");
-    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" || piece.text == "else" || piece.text == "else if";
+    return binary || piece.text == "and" || piece.text == "or" || piece.text == "then" ||
+           piece.text == "else" || piece.text == "else if";
   }
 
 private:
@@ -65,7 +66,8 @@ private:
     else if (text == "=")
       pattern = false;
     bool closes = text == ")" || text == "]" || text == "}";
-    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number || piece.token == Kind::Text || closes);
+    unaryPlace = !(piece.token == Kind::Name || piece.token == Kind::Number ||
+                   piece.token == Kind::Text || closes);
     last = piece.text;
     lastKind = piece.token;
     ++count;
@@ -95,14 +97,15 @@ public:
         out += '\n';
       size_t lineStart = out.size();
       out.append(level * 2, ' ');
-      item(items[i], level, pads[i]);
+      item(items[i], level, pads[i], needsComma(items, i));
       out += '\n';
       previousTall = llvm::StringRef(out).substr(lineStart).count('\n') > 1;
     }
   }
 
 private:
-  /// An entry on one line; nothing if it holds a comment or a block that was written on several lines.
+  /// An entry on one line; nothing if it holds a comment or a block that was written on several
+  /// lines.
   static std::optional<std::string> flat(const FormatItem &item) {
     std::string text;
     Spacing spacing;
@@ -136,7 +139,9 @@ private:
     }
     return text + " }";
   }
-  static Piece closer() { return {Piece::Kind::Token, ")", Kind::Symbol, {}}; } // a block ends like a bracket
+  static Piece closer() {
+    return {Piece::Kind::Token, ")", Kind::Symbol, {}};
+  } // a block ends like a bracket
 
   /// The width of the key of `name = value` on one line; 0 for anything else.
   static size_t keyWidth(const FormatItem &item) {
@@ -144,12 +149,14 @@ private:
         item.pieces[0].token != Kind::Name || item.pieces[1].text != "=")
       return 0;
     for (size_t i = 0; i < item.pieces.size(); ++i)
-      if (item.pieces[i].kind == Piece::Kind::OwnComment || item.pieces[i].kind == Piece::Kind::Block ||
+      if (item.pieces[i].kind == Piece::Kind::OwnComment ||
+          item.pieces[i].kind == Piece::Kind::Block ||
           (item.pieces[i].kind == Piece::Kind::TrailingComment && i + 1 < item.pieces.size()))
         return 0;
     return width(item.pieces[0].text);
   }
-  /// For each entry the blanks to add after its key, so that the `=` of neighbouring lines stand below each other.
+  /// For each entry the blanks to add after its key, so that the `=` of neighbouring lines stand
+  /// below each other.
   static std::vector<size_t> padding(const std::vector<FormatItem> &items, size_t level) {
     std::vector<size_t> pads(items.size(), 0), keys, widths;
     for (const FormatItem &item : items) {
@@ -177,6 +184,16 @@ private:
     return bare;
   }
 
+  /// An entry of one word would take the first word of the next one for its name.
+  static bool needsComma(const std::vector<FormatItem> &items, size_t i) {
+    auto another = [](const FormatItem &item) { return !item.comment; };
+    auto token = [](const Piece &piece) { return piece.kind == Piece::Kind::Token; };
+    auto block = [](const Piece &piece) { return piece.kind == Piece::Kind::Block; };
+    return !items[i].comment && llvm::count_if(items[i].pieces, token) == 1 &&
+           llvm::none_of(items[i].pieces, block) &&
+           std::any_of(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), another);
+  }
+
   size_t column() const {
     size_t start = out.rfind('\n');
     return width(llvm::StringRef(out).substr(start == std::string::npos ? 0 : start + 1));
@@ -193,7 +210,7 @@ private:
     return columns;
   }
 
-  void item(const FormatItem &item, size_t level, size_t pad) {
+  void item(const FormatItem &item, size_t level, size_t pad, bool comma) {
     Spacing spacing;
     bool fresh = true; // at the start of a line
     auto newLine = [&](size_t extra) {
@@ -218,13 +235,16 @@ private:
           newLine(4);
         break;
       case Piece::Kind::Token: {
-        if (!fresh && spacing.breakable(piece) && column() + chunk(item.pieces, i, spacing) > kColumns)
+        if (!fresh && spacing.breakable(piece) &&
+            column() + chunk(item.pieces, i, spacing) > kColumns)
           newLine(4);
         bool blank = spacing.before(piece);
         out += (blank && !fresh ? " " : "") + piece.text;
         fresh = false;
         if (i == 0)
           out.append(pad, ' ');
+        if (comma)
+          out += ',';
         break;
       }
       case Piece::Kind::Block: {
@@ -234,7 +254,8 @@ private:
         if (line && column() + width(*line) + tail(item.pieces, i + 1, spacing) <= kColumns) {
           out += *line;
         } else {
-          out += '{' + (piece.block.openComment.empty() ? "" : "  " + piece.block.openComment) + '\n';
+          out +=
+              '{' + (piece.block.openComment.empty() ? "" : "  " + piece.block.openComment) + '\n';
           sequence(piece.block.items, level + 1);
           out.append(level * 2, ' ');
           out += '}';

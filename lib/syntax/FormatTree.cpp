@@ -33,7 +33,8 @@ public:
   std::vector<FormatItem> sequence() {
     std::vector<FormatItem> items;
     while (true) {
-      while (comment < file.comments.size() && (at >= count() || begin(at) > file.comments[comment].range.begin)) {
+      while (comment < file.comments.size() &&
+             (at >= count() || begin(at) > file.comments[comment].range.begin)) {
         FormatItem item;
         item.comment = true;
         item.blankBefore = blankBefore(file.comments[comment].range.begin);
@@ -50,7 +51,9 @@ private:
   size_t count() const { return file.layout.tokens.size(); }
   uint32_t begin(size_t i) const { return file.layout.tokens[i].range.begin; }
   llvm::StringRef text(size_t i) const { return sources.text(file.layout.tokens[i].range); }
-  llvm::StringRef between(uint32_t from, uint32_t to) const { return sources.text(file.id).slice(from, to); }
+  llvm::StringRef between(uint32_t from, uint32_t to) const {
+    return sources.text(file.id).slice(from, to);
+  }
   /// Lines of '\r' alone, '\n' or "\r\n".
   static size_t lineEnds(llvm::StringRef gap) {
     size_t lines = 0;
@@ -80,7 +83,8 @@ private:
     unsigned depth = 0;
     for (bool first = true; at < count(); first = false) {
       bool ends = depth == 0 && ((!first && starts.contains(begin(at))) || text(at) == "}");
-      if (depth == 0 && !first && text(at) == "," && (at + 1 >= count() || starts.contains(begin(at + 1)) || text(at + 1) == "}")) {
+      if (depth == 0 && !first && text(at) == "," &&
+          (at + 1 >= count() || starts.contains(begin(at + 1)) || text(at + 1) == "}")) {
         // A comment before the comma belongs to the entry, the comma itself is set anew.
         while (commentBefore(begin(at)))
           result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
@@ -88,13 +92,16 @@ private:
         ends = true;
       }
       if (ends) {
-        if (commentOnThisLine())
+        // One comment per line: a second one, after the comma, stands on its own.
+        bool taken =
+            !result.pieces.empty() && result.pieces.back().kind == Piece::Kind::TrailingComment;
+        if (!taken && commentOnThisLine())
           result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
         return result;
       }
       while (!first && commentBefore(begin(at)))
-        result.pieces.push_back(
-            takeComment(commentOnThisLine() ? Piece::Kind::TrailingComment : Piece::Kind::OwnComment));
+        result.pieces.push_back(takeComment(commentOnThisLine() ? Piece::Kind::TrailingComment
+                                                                : Piece::Kind::OwnComment));
       llvm::StringRef word = text(at);
       if (word == "{" && blocks.contains(begin(at))) {
         result.pieces.push_back(block());
@@ -105,8 +112,10 @@ private:
       else if (word == ")" || word == "]" || word == "}")
         --depth;
       Kind kind = file.layout.tokens[at].kind;
-      std::string shown = kind == Kind::Number ? spaced(word) : word.starts_with("else") && kind == Kind::Word && word.size() > 4
-                                                                    ? "else if" : word.str();
+      std::string shown = kind == Kind::Number ? spaced(word)
+                          : word.starts_with("else") && kind == Kind::Word && word.size() > 4
+                              ? "else if"
+                              : word.str();
       result.pieces.push_back({Piece::Kind::Token, std::move(shown), kind, {}});
       lastEnd = file.layout.tokens[at++].range.end;
     }

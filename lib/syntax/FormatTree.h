@@ -1,4 +1,5 @@
-// A file as the formatter sees it: entries of tokens, nested blocks, and comments where they stand. Internal.
+// A file as the formatter sees it: entries of tokens, nested blocks, and comments where they stand.
+// Internal.
 #pragma once
 #include "lib/syntax/Ast.h"
 
@@ -7,15 +8,15 @@ namespace accord::syntax {
 struct FormatItem;
 
 struct FormatBlock {
-  bool oneLine = false;           ///< written on one line
-  std::string openComment;        ///< after '{' on its line
+  bool oneLine = false;    ///< written on one line
+  std::string openComment; ///< after '{' on its line
   std::vector<FormatItem> items;
 };
 
 struct FormatPiece {
   enum class Kind : uint8_t { Token, Block, TrailingComment, OwnComment };
   Kind kind;
-  std::string text;       ///< of a token (units and `else if` already in their form) or a comment
+  std::string text; ///< of a token (units and `else if` already in their form) or a comment
   ast::Layout::Kind token = ast::Layout::Kind::Symbol;
   FormatBlock block;
 };

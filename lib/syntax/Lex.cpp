@@ -11,7 +11,8 @@ namespace accord::syntax {
 using grammar::AccelParser;
 using P = grammar::DnnParser;
 // One set of token types serves both languages.
-static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) && size_t(AccelParser::QUANTITY) == size_t(P::QUANTITY) &&
+static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) &&
+              size_t(AccelParser::QUANTITY) == size_t(P::QUANTITY) &&
               size_t(AccelParser::IDENT) == size_t(P::IDENT));
 
 /// Where each character starts, for texts in which a character is not always a byte.
@@ -33,13 +34,15 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
   llvm::StringRef text = diags.sources().text(file);
   std::vector<uint32_t> starts = characterStarts(text);
   auto byteOf = [&](size_t character) {
-    return starts.empty() ? static_cast<uint32_t>(character) : starts[std::min(character, starts.size() - 1)];
+    return starts.empty() ? static_cast<uint32_t>(character)
+                          : starts[std::min(character, starts.size() - 1)];
   };
   antlr4::ANTLRInputStream input(text.data(), text.size());
   grammar::DnnLexer lexer(&input);
   lexer.removeErrorListeners();
   std::vector<Token> tokens;
   uint32_t line = 1, scanned = 0, lastLine = 0;
+  bool foreign = false; // the last token is a name with letters the language does not have
   for (auto &antlr : lexer.getAllTokens()) {
     Token token;
     token.type = antlr->getType();
@@ -55,9 +58,30 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
       comments.push_back({range, doc});
       continue;
     }
+    bool adjacent = !tokens.empty() && tokens.back().end == token.begin;
+    if (foreign && adjacent && (token.type == P::IDENT || token.type == P::NUMBER)) {
+      tokens.back().end = token.end;
+      continue;
+    }
+    if (token.type == P::OTHER && static_cast<unsigned char>(text[token.begin]) >= 0x80) {
+      // größe: one name and one error, not four of them.
+      if (!foreign || !adjacent)
+        diags.error(Code::BadCharacter, range,
+                    "names are made of ASCII letters, digits and '_', and '" +
+                        diags.sources().text(range).str() + "' is none");
+      foreign = true;
+      if (adjacent && tokens.back().type == P::IDENT) {
+        tokens.back().end = token.end;
+        continue;
+      }
+      token.type = P::IDENT;
+    } else {
+      foreign = false;
+    }
     if (token.type == P::OTHER) {
       llvm::StringRef character = text.slice(token.begin, token.end);
-      auto error = diags.error(Code::BadCharacter, range, "the language has no character '" + character.str() + "'");
+      auto error = diags.error(Code::BadCharacter, range,
+                               "the language has no character '" + character.str() + "'");
       if (character == ";")
         error.help("entries are separated by new lines or ','");
       else if (character == "'")
@@ -83,25 +107,33 @@ static size_t closerOf(size_t opener) {
 
 static const char *spell(size_t type) {
   switch (type) {
-  case P::LBRACE: return "{";
-  case P::RBRACE: return "}";
-  case P::LPAREN: return "(";
-  case P::RPAREN: return ")";
-  case P::LBRACKET: return "[";
-  default: return "]";
+  case P::LBRACE:
+    return "{";
+  case P::RBRACE:
+    return "}";
+  case P::LPAREN:
+    return "(";
+  case P::RPAREN:
+    return ")";
+  case P::LBRACKET:
+    return "[";
+  default:
+    return "]";
   }
 }
 
 static bool endsValue(size_t type) {
-  return type == P::IDENT || type == P::NUMBER || type == P::STRING || type == P::TRUE || type == P::FALSE ||
-         type == P::RPAREN || type == P::RBRACKET || type == P::RBRACE;
+  return type == P::IDENT || type == P::NUMBER || type == P::STRING || type == P::TRUE ||
+         type == P::FALSE || type == P::RPAREN || type == P::RBRACKET || type == P::RBRACE;
 }
 
 /// Words that can follow a value within brackets.
 static bool goesOn(llvm::StringRef text, const Token &token) {
   llvm::StringRef word = text.slice(token.begin, token.end);
   return llvm::StringSwitch<bool>(word)
-      .Cases({"x", "step", "per", "weight", "confidence", "samples", "transposable", "source", "from"}, true)
+      .Cases(
+          {"x", "step", "per", "weight", "confidence", "samples", "transposable", "source", "from"},
+          true)
       .Default(false);
 }
 
@@ -121,11 +153,15 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
     const Token &opener = open.back();
     SourceRange here{file, at.begin, atEnd ? at.begin : at.end};
     const char *what = opener.type == P::LBRACE ? "block" : "bracket";
-    diags.error(Code::UnclosedBracket, here,
-                std::string("expected '") + spell(closerOf(opener.type)) + "' to close the " + what + " opened here" +
-                    (atEnd ? std::string(", found the end of the file")
-                           : ", found '" + diags.sources().text({file, at.begin, at.end}).str() + "'"))
-        .note({file, opener.begin, opener.end}, std::string("'") + spell(opener.type) + "' opened here");
+    diags
+        .error(Code::UnclosedBracket, here,
+               std::string("expected '") + spell(closerOf(opener.type)) + "' to close the " + what +
+                   " opened here" +
+                   (atEnd
+                        ? std::string(", found the end of the file")
+                        : ", found '" + diags.sources().text({file, at.begin, at.end}).str() + "'"))
+        .note({file, opener.begin, opener.end},
+              std::string("'") + spell(opener.type) + "' opened here");
     Token added = at;
     added.type = closerOf(opener.type);
     added.end = added.begin;
@@ -136,13 +172,18 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
   };
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token &token = tokens[i];
-    // Inside round and square brackets no block and no new entry can start: the bracket was forgotten.
-    while (!open.empty() && open.back().type != P::LBRACE && i > 0 && endsValue(tokens[i - 1].type) &&
-           (token.type == P::LBRACE || (token.first && token.type == P::IDENT && !goesOn(diags.sources().text(file), token))))
+    // Inside round and square brackets no block and no new entry can start: the bracket was
+    // forgotten.
+    while (!open.empty() && open.back().type != P::LBRACE && i > 0 &&
+           endsValue(tokens[i - 1].type) &&
+           (token.type == P::LBRACE ||
+            (token.first && token.type == P::IDENT && !goesOn(diags.sources().text(file), token))))
       close(token, false);
     if (lacksValue(tokens, i, open)) {
-      diags.error(Code::SyntaxError, {file, tokens[i - 1].begin, tokens[i - 1].end},
-                  "expected a value after '" + diags.sources().text(file).slice(tokens[i - 1].begin, tokens[i - 1].end).str() + "'");
+      diags.error(
+          Code::SyntaxError, {file, tokens[i - 1].begin, tokens[i - 1].end},
+          "expected a value after '" +
+              diags.sources().text(file).slice(tokens[i - 1].begin, tokens[i - 1].end).str() + "'");
       Token missing = token;
       missing.type = P::NUMBER;
       missing.end = missing.begin;
@@ -151,17 +192,23 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
       result.push_back(missing);
     }
     switch (token.type) {
-    case P::LBRACE: case P::LPAREN: case P::LBRACKET:
+    case P::LBRACE:
+    case P::LPAREN:
+    case P::LBRACKET:
       open.push_back(token);
       if (open.size() > kMaxDepth) {
-        diags.error(Code::NestedTooDeep, {file, token.begin, token.end},
-                    "more than " + std::to_string(kMaxDepth) + " brackets are open here")
+        diags
+            .error(Code::NestedTooDeep, {file, token.begin, token.end},
+                   "more than " + std::to_string(kMaxDepth) + " brackets are open here")
             .note({file, open[0].begin, open[0].end}, "the first of them");
         return false;
       }
       break;
-    case P::RBRACE: case P::RPAREN: case P::RBRACKET: {
-      bool hasPartner = llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
+    case P::RBRACE:
+    case P::RPAREN:
+    case P::RBRACKET: {
+      bool hasPartner =
+          llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
       if (!hasPartner) {
         balanced = false;
         diags.error(Code::UnclosedBracket, {file, token.begin, token.end},
@@ -173,7 +220,8 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
       open.pop_back();
       break;
     }
-    default: break;
+    default:
+      break;
     }
     result.push_back(token);
   }
@@ -194,7 +242,8 @@ static void attachDocs(llvm::StringRef text, TokenList &list) {
   size_t next = 0;
   for (uint32_t i = 0; i < list.tokens.size() && next < list.comments.size(); ++i) {
     std::string doc;
-    for (; next < list.comments.size() && list.comments[next].range.begin < list.tokens[i].begin; ++next) {
+    for (; next < list.comments.size() && list.comments[next].range.begin < list.tokens[i].begin;
+         ++next) {
       const ast::Comment &comment = list.comments[next];
       if (!comment.documentation)
         continue;
@@ -207,16 +256,21 @@ static void attachDocs(llvm::StringRef text, TokenList &list) {
   }
 }
 
-/// `layers // 2` would silently be `layers`: a comment that is only a number, right after a value, is an error.
+/// `layers // 2` would silently be `layers`: a comment that is only a number, right after a value,
+/// is an error.
 static void findMistakenDivision(Diagnostics &diags, FileId file, const TokenList &list) {
   llvm::StringRef text = diags.sources().text(file);
   for (const ast::Comment &comment : list.comments) {
-    llvm::StringRef body = text.slice(comment.range.begin + 2, comment.range.end).trim().rtrim("},)] ");
+    llvm::StringRef body =
+        text.slice(comment.range.begin + 2, comment.range.end).trim().rtrim("},)] ");
     if (body.empty() || !llvm::all_of(body, llvm::isDigit))
       continue;
     llvm::StringRef before = text.take_front(comment.range.begin).rtrim(" \t");
-    if (!before.empty() && (llvm::isAlnum(before.back()) || before.back() == '_' || before.back() == ')'))
-      diags.error(Code::CommentNotDivision, comment.range, "'//' starts a comment, so nothing is divided here")
+    if (!before.empty() &&
+        (llvm::isAlnum(before.back()) || before.back() == '_' || before.back() == ')'))
+      diags
+          .error(Code::CommentNotDivision, comment.range,
+                 "'//' starts a comment, so nothing is divided here")
           .help("write floor_div(a, " + body.str() + ")");
   }
 }

@@ -51,7 +51,8 @@ template <class Grammar> void run(Diagnostics &diags, ast::File &file, const Tok
   antlr4::CommonTokenStream stream(&source);
   DepthChecked<Grammar> parser(&stream);
   parser.removeErrorListeners();
-  parser.template getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
+  parser.template getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
+      antlr4::atn::PredictionMode::SLL);
   auto strategy = std::make_shared<ErrorStrategy>(diags, file.id, list);
   parser.setErrorHandler(strategy);
   antlr4::ParserRuleContext *tree = parser.file();
@@ -71,10 +72,12 @@ void parseTokens(Diagnostics &diags, ast::File &file, const TokenList &list) {
       run<grammar::DnnParser>(diags, file, list);
   } catch (const TooDeep &deep) {
     const Token &token = list.tokens[std::min(deep.token, list.tokens.size() - 1)];
-    diags.error(Code::NestedTooDeep, {file.id, token.begin, token.end}, "conditions or expressions nested too deep");
+    diags.error(Code::NestedTooDeep, {file.id, token.begin, token.end},
+                "conditions or expressions nested too deep");
     file.complete = false;
   } catch (const std::exception &e) {
-    diags.error(Code::InternalError, {file.id, 0, 0}, std::string("the parser failed: ") + e.what());
+    diags.error(Code::InternalError, {file.id, 0, 0},
+                std::string("the parser failed: ") + e.what());
     file.complete = false;
   }
 }

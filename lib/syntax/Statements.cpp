@@ -112,7 +112,8 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
     made.node = std::move(loss);
     break;
   }
-  default: return;
+  default:
+    return;
   }
   result.push_back(std::move(made));
 }

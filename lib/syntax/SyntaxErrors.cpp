@@ -14,7 +14,8 @@ namespace {
 bool opens(size_t type) { return type == P::LBRACE || type == P::LPAREN || type == P::LBRACKET; }
 bool closes(size_t type) { return type == P::RBRACE || type == P::RPAREN || type == P::RBRACKET; }
 
-/// What could have stood here, in the user's words and by what the user most likely wanted to write.
+/// What could have stood here, in the user's words and by what the user most likely wanted to
+/// write.
 std::string expectation(const antlr4::misc::IntervalSet &expected, const std::string &rule) {
   auto has = [&](size_t type) { return expected.contains(type); };
   std::vector<std::string> parts;
@@ -31,7 +32,9 @@ std::string expectation(const antlr4::misc::IntervalSet &expected, const std::st
   // Inside an expression nearly everything may follow; what matters is what ends it.
   if (has(P::PLUS) && has(P::STAR)) {
     if (has(P::RPAREN) || has(P::RBRACKET))
-      return has(P::COMMA) ? std::string("',' or '") + (has(P::RPAREN) ? ")'" : "]'") : has(P::RPAREN) ? "')'" : "']'";
+      return has(P::COMMA)    ? std::string("',' or '") + (has(P::RPAREN) ? ")'" : "]'")
+             : has(P::RPAREN) ? "')'"
+                              : "']'";
     if (has(P::RBRACE))
       return entry || statement ? "the end of this entry" : "',' or '}'";
   }
@@ -39,10 +42,18 @@ std::string expectation(const antlr4::misc::IntervalSet &expected, const std::st
     parts.push_back("an entry such as 'name = value'");
   if (statement)
     parts.push_back("a statement such as 'let name = value'");
-  const std::pair<size_t, const char *> tokens[] = {
-      {P::ASSIGN, "'='"},   {P::COLON, "':'"},  {P::LBRACE, "'{'"}, {P::RBRACE, "'}'"}, {P::LPAREN, "'('"},
-      {P::RPAREN, "')'"},   {P::COMMA, "','"},  {P::RBRACKET, "']'"}, {P::ARROW, "'->'"}, {P::RANGE, "'..'"},
-      {P::STRING, "a text in quotes"}, {P::IN, "'in'"}};
+  const std::pair<size_t, const char *> tokens[] = {{P::ASSIGN, "'='"},
+                                                    {P::COLON, "':'"},
+                                                    {P::LBRACE, "'{'"},
+                                                    {P::RBRACE, "'}'"},
+                                                    {P::LPAREN, "'('"},
+                                                    {P::RPAREN, "')'"},
+                                                    {P::COMMA, "','"},
+                                                    {P::RBRACKET, "']'"},
+                                                    {P::ARROW, "'->'"},
+                                                    {P::RANGE, "'..'"},
+                                                    {P::STRING, "a text in quotes"},
+                                                    {P::IN, "'in'"}};
   if (has(P::IDENT) && !entry && !statement)
     parts.push_back("a name");
   for (const auto &[type, words] : tokens)
@@ -70,7 +81,8 @@ ErrorStrategy::ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &l
     }
 }
 
-void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at, const antlr4::misc::IntervalSet &expected) {
+void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
+                           const antlr4::misc::IntervalSet &expected) {
   errors = true;
   size_t index = at->getTokenIndex();
   bool atEnd = index >= list.tokens.size();
@@ -89,7 +101,8 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at, const antl
   if (atEnd)
     message += "the end of the file";
   else
-    message += "'" + diags.sources().text({file, token.begin, token.end}).take_front(60).str() + "'";
+    message +=
+        "'" + diags.sources().text({file, token.begin, token.end}).take_front(60).str() + "'";
   SourceRange range{file, atEnd ? token.end : token.begin, token.end};
   auto error = diags.error(Code::SyntaxError, range, message);
   // The block this happened in, if it is not on the same line.
@@ -102,13 +115,16 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at, const antl
     error.help("'==' compares, '=' binds");
 }
 
-void ErrorStrategy::reportNoViableAlternative(antlr4::Parser *parser, const antlr4::NoViableAltException &e) {
+void ErrorStrategy::reportNoViableAlternative(antlr4::Parser *parser,
+                                              const antlr4::NoViableAltException &e) {
   report(parser, e.getOffendingToken(), parser->getExpectedTokens());
 }
-void ErrorStrategy::reportInputMismatch(antlr4::Parser *parser, const antlr4::InputMismatchException &e) {
+void ErrorStrategy::reportInputMismatch(antlr4::Parser *parser,
+                                        const antlr4::InputMismatchException &e) {
   report(parser, e.getOffendingToken(), e.getExpectedTokens());
 }
-void ErrorStrategy::reportFailedPredicate(antlr4::Parser *parser, const antlr4::FailedPredicateException &e) {
+void ErrorStrategy::reportFailedPredicate(antlr4::Parser *parser,
+                                          const antlr4::FailedPredicateException &e) {
   report(parser, e.getOffendingToken(), parser->getExpectedTokens());
 }
 void ErrorStrategy::reportUnwantedToken(antlr4::Parser *parser) {
@@ -123,7 +139,8 @@ void ErrorStrategy::sync(antlr4::Parser *parser) {
   const std::string &rule = parser->getRuleNames()[parser->getContext()->getRuleIndex()];
   if (rule != "block" && rule != "body" && rule != "file")
     return DefaultErrorStrategy::sync(parser);
-  // A list of entries goes on at its next entry, whatever stood between: ANTLR would leave the block at a missing ','.
+  // A list of entries goes on at its next entry, whatever stood between: ANTLR would leave the
+  // block at a missing ','.
   const antlr4::atn::ATN &atn = parser->getATN();
   antlr4::misc::IntervalSet next = atn.nextTokens(atn.states[parser->getState()]);
   if (next.contains(antlr4::Token::EPSILON) || next.contains(parser->getCurrentToken()->getType()))

@@ -11,15 +11,19 @@ struct TooDeep {
   size_t token;
 };
 
-/// After an error the parser goes on at the next line, ',' or closing bracket, and one line gives one error.
+/// After an error the parser goes on at the next line, ',' or closing bracket, and one line gives
+/// one error.
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
 public:
   ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &list);
   bool reported() const { return errors; }
 
-  void reportNoViableAlternative(antlr4::Parser *parser, const antlr4::NoViableAltException &e) override;
-  void reportInputMismatch(antlr4::Parser *parser, const antlr4::InputMismatchException &e) override;
-  void reportFailedPredicate(antlr4::Parser *parser, const antlr4::FailedPredicateException &e) override;
+  void reportNoViableAlternative(antlr4::Parser *parser,
+                                 const antlr4::NoViableAltException &e) override;
+  void reportInputMismatch(antlr4::Parser *parser,
+                           const antlr4::InputMismatchException &e) override;
+  void reportFailedPredicate(antlr4::Parser *parser,
+                             const antlr4::FailedPredicateException &e) override;
   void reportUnwantedToken(antlr4::Parser *parser) override;
   void reportMissingToken(antlr4::Parser *parser) override;
   void sync(antlr4::Parser *parser) override;
@@ -27,7 +31,8 @@ public:
   void consumeUntil(antlr4::Parser *parser, const antlr4::misc::IntervalSet &set) override;
 
 private:
-  void report(antlr4::Parser *parser, antlr4::Token *token, const antlr4::misc::IntervalSet &expected);
+  void report(antlr4::Parser *parser, antlr4::Token *token,
+              const antlr4::misc::IntervalSet &expected);
 
   Diagnostics &diags;
   FileId file;

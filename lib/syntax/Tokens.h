@@ -1,5 +1,5 @@
-// The tokens of a file as the parser gets them: brackets balanced, units joined to their numbers, contextual words marked.
-// Internal to lib/syntax.
+// The tokens of a file as the parser gets them: brackets balanced, units joined to their numbers,
+// contextual words marked. Internal to lib/syntax.
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
@@ -18,18 +18,21 @@ struct Token {
 struct TokenList {
   std::vector<Token> tokens; ///< without comments and without the end of the file
   std::vector<ast::Comment> comments;
-  llvm::DenseMap<uint32_t, std::string> docs; ///< documentation comment before the token of this index
-  bool brackets = true;                       ///< false if some had to be added or dropped
+  llvm::DenseMap<uint32_t, std::string>
+      docs;             ///< documentation comment before the token of this index
+  bool brackets = true; ///< false if some had to be added or dropped
 };
 
 /// The words only the language knows: `import`, `step`, … get their token types in `mark`.
 /// Steps, in order: split the text into tokens; repair brackets; mark words; join units.
-/// Each reports its errors and goes on. False if the file cannot be parsed at all (nested too deep).
+/// Each reports its errors and goes on. False if the file cannot be parsed at all (nested too
+/// deep).
 bool tokenize(Diagnostics &diags, FileId file, ast::Language language, TokenList &result);
 
 /// Splits the text (ANTLR's lexer), reporting characters and texts that are none.
 std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment> &comments);
-/// Drops closing brackets without partner, adds missing ones. False if nested deeper than kMaxDepth.
+/// Drops closing brackets without partner, adds missing ones. False if nested deeper than
+/// kMaxDepth.
 bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &balanced);
 /// Gives contextual words their type and joins `else if`.
 void markWords(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens);

@@ -1,4 +1,5 @@
-// Words that mean something only at certain places: `step`, `per`, `import`, `x` … are ordinary names everywhere else.
+// Words that mean something only at certain places: `step`, `per`, `import`, `x` … are ordinary
+// names everywhere else.
 #include "grammar/DnnParser.h"
 #include "lib/syntax/Tokens.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,19 +13,39 @@ constexpr size_t kEnd = ~size_t{0};
 
 bool endsOperand(size_t type) {
   switch (type) {
-  case P::NUMBER: case P::QUANTITY: case P::STRING: case P::IDENT: case P::TRUE: case P::FALSE:
-  case P::RPAREN: case P::RBRACKET: case P::RBRACE: case P::TRANSPOSABLE:
+  case P::NUMBER:
+  case P::QUANTITY:
+  case P::STRING:
+  case P::IDENT:
+  case P::TRUE:
+  case P::FALSE:
+  case P::RPAREN:
+  case P::RBRACKET:
+  case P::RBRACE:
+  case P::TRANSPOSABLE:
     return true;
-  default: return false;
+  default:
+    return false;
   }
 }
 
 bool startsOperand(size_t type) {
   switch (type) {
-  case P::NUMBER: case P::QUANTITY: case P::STRING: case P::IDENT: case P::TRUE: case P::FALSE:
-  case P::LPAREN: case P::LBRACKET: case P::LBRACE: case P::MINUS: case P::NOT: case P::IF:
+  case P::NUMBER:
+  case P::QUANTITY:
+  case P::STRING:
+  case P::IDENT:
+  case P::TRUE:
+  case P::FALSE:
+  case P::LPAREN:
+  case P::LBRACKET:
+  case P::LBRACE:
+  case P::MINUS:
+  case P::NOT:
+  case P::IF:
     return true;
-  default: return false;
+  default:
+    return false;
   }
 }
 
@@ -49,7 +70,8 @@ private:
 
   size_t at(size_t index) const { return index < tokens.size() ? tokens[index].type : kEnd; }
   llvm::StringRef word(size_t index) const {
-    return index < tokens.size() ? text.slice(tokens[index].begin, tokens[index].end) : llvm::StringRef();
+    return index < tokens.size() ? text.slice(tokens[index].begin, tokens[index].end)
+                                 : llvm::StringRef();
   }
   size_t previous() const { return i == 0 ? kEnd : tokens[i - 1].type; }
   bool top() const { return levels.size() == 1; }
@@ -57,14 +79,26 @@ private:
 
   void track() {
     switch (tokens[i].type) {
-    case P::LBRACE: case P::LPAREN: case P::LBRACKET: levels.push_back({tokens[i].type}); break;
-    case P::RBRACE: case P::RPAREN: case P::RBRACKET:
+    case P::LBRACE:
+    case P::LPAREN:
+    case P::LBRACKET:
+      levels.push_back({tokens[i].type});
+      break;
+    case P::RBRACE:
+    case P::RPAREN:
+    case P::RBRACKET:
       if (levels.size() > 1)
         levels.pop_back();
       break;
-    case P::RANGE: levels.back().range = true; break;
-    case P::COMMA: case P::ASSIGN: levels.back().range = false; break;
-    default: break;
+    case P::RANGE:
+      levels.back().range = true;
+      break;
+    case P::COMMA:
+    case P::ASSIGN:
+      levels.back().range = false;
+      break;
+    default:
+      break;
     }
   }
 
@@ -77,7 +111,8 @@ private:
     if (!endsOperand(previous()) || !startsOperand(at(i + 1)) || at(i + 1) == P::STRING)
       return false;
     size_t afterNext = at(i + 2);
-    return at(i + 1) != P::IDENT || (afterNext != P::ASSIGN && afterNext != P::COLON && afterNext != P::LBRACE);
+    return at(i + 1) != P::IDENT ||
+           (afterNext != P::ASSIGN && afterNext != P::COLON && afterNext != P::LBRACE);
   }
   size_t when(bool condition, size_t type) const { return condition ? type : size_t(P::IDENT); }
 
@@ -95,7 +130,8 @@ private:
   /// 128 x 128, rows x (pow2 2..8), but not `core x (…)` or `memory x : dram`.
   bool isCross() const {
     size_t before = previous(), after = at(i + 1);
-    bool left = before == P::NUMBER || before == P::IDENT || before == P::RPAREN || before == P::RBRACKET;
+    bool left =
+        before == P::NUMBER || before == P::IDENT || before == P::RPAREN || before == P::RBRACKET;
     bool right = after == P::NUMBER || after == P::IDENT || after == P::LPAREN;
     bool callOfX = after == P::LPAREN && tokens[i].end == tokens[i + 1].begin && before == P::IDENT;
     return left && right && !callOfX;
@@ -107,38 +143,47 @@ private:
     // A label stands between the word and a ':'.
     if (i > 0 && next == P::COLON && previous() >= P::REQUIRE && previous() <= P::MINIMIZE)
       return P::LABEL;
-    size_t type = llvm::StringSwitch<size_t>(name)
-                      .Case("import", when(next == P::STRING, P::IMPORT))
-                      .Case("let", when(next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::LET))
-                      .Case("require", when(ruleWord(value), P::REQUIRE))
-                      .Case("prefer", when(ruleWord(value), P::PREFER))
-                      .Case("maximize", when(ruleWord(value), P::MAXIMIZE))
-                      .Case("minimize", when(ruleWord(value), P::MINIMIZE))
-                      .Case("path", when(isPath(), P::PATH))
-                      .Case("source", when(endsOperand(previous()) && next == P::STRING, P::SOURCE))
-                      .Case("from", when(endsOperand(previous()) && next == P::STRING, P::FROM))
-                      .Case("per", when(clause(), P::PER))
-                      .Case("weight", when(clause(), P::WEIGHT))
-                      .Case("confidence", when(clause(), P::CONFIDENCE))
-                      .Case("samples", when(sampleClause(), P::SAMPLES))
-                      .Case("step", when(levels.back().range && endsOperand(previous()) && value, P::STEP))
-                      .Case("error", when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
-                      .Case("pow2", when(value && next != P::LPAREN, P::POW2))
-                      .Case("transposable", when(previous() == P::RPAREN && next != P::ASSIGN && next != P::COLON,
-                                                 P::TRANSPOSABLE))
-                      .Case("of", when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))
-                      .Case("for", when(next == P::IDENT, P::FOR))
-                      .Case("on", when(top() && endsOperand(previous()) && next == P::IDENT, P::ON))
-                      .Default(P::IDENT);
+    size_t type =
+        llvm::StringSwitch<size_t>(name)
+            .Case("import", when(next == P::STRING, P::IMPORT))
+            .Case("let", when(atStart() && next == P::IDENT &&
+                                  (afterNext == P::ASSIGN || afterNext == P::COMMA),
+                              P::LET))
+            .Case("require", when(ruleWord(value), P::REQUIRE))
+            .Case("prefer", when(ruleWord(value), P::PREFER))
+            .Case("maximize", when(ruleWord(value), P::MAXIMIZE))
+            .Case("minimize", when(ruleWord(value), P::MINIMIZE))
+            .Case("path", when(isPath(), P::PATH))
+            .Case("source", when(endsOperand(previous()) && next == P::STRING, P::SOURCE))
+            .Case("from", when(endsOperand(previous()) && next == P::STRING, P::FROM))
+            .Case("per", when(clause(), P::PER))
+            .Case("weight", when(clause(), P::WEIGHT))
+            .Case("confidence", when(clause(), P::CONFIDENCE))
+            .Case("samples", when(sampleClause(), P::SAMPLES))
+            .Case("step", when(levels.back().range && endsOperand(previous()) && value, P::STEP))
+            .Case("error",
+                  when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
+            .Case("pow2", when(value && next != P::LPAREN, P::POW2))
+            .Case("transposable",
+                  when(previous() == P::RPAREN && next != P::ASSIGN && next != P::COLON,
+                       P::TRANSPOSABLE))
+            .Case("of",
+                  when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))
+            .Case("for", when(next == P::IDENT && previous() != P::FOR, P::FOR))
+            .Case("on", when(top() && endsOperand(previous()) && next == P::IDENT, P::ON))
+            .Default(P::IDENT);
     if (type != P::IDENT)
       return type;
     if (!isDnn)
       return when(name == "x" && isCross(), P::CROSS);
     return llvm::StringSwitch<size_t>(name)
         .Case("input", when(inBlock() && next == P::IDENT && afterNext == P::COLON, P::INPUT))
-        .Case("var", when(next == P::IDENT && (afterNext == P::ASSIGN || afterNext == P::COMMA), P::VAR))
+        .Case("var", when(atStart() && next == P::IDENT &&
+                              (afterNext == P::ASSIGN || afterNext == P::COMMA),
+                          P::VAR))
         .Case("repeat", when(inBlock() && atStart() && value && next != P::LBRACE, P::REPEAT))
-        .Case("loss", when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
+        .Case("loss",
+              when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
         .Case("in", when(previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR, P::IN))
         .Case("as", when(endsOperand(previous()) && next == P::IDENT, P::AS))
         .Case("module", when(top() && next == P::IDENT, P::MODULE))
@@ -150,7 +195,9 @@ private:
     return (inBlock() || top()) && atStart() && value && at(i + 1) != P::LBRACE;
   }
   /// `1000 samples/s` is a unit, `0.08 samples 10000` a clause.
-  bool sampleClause() const { return clause() || (previous() == P::STRING && at(i + 1) == P::NUMBER); }
+  bool sampleClause() const {
+    return clause() || (previous() == P::STRING && at(i + 1) == P::NUMBER);
+  }
 
   llvm::StringRef text;
   bool isDnn;
@@ -183,14 +230,16 @@ void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> 
       return k < tokens.size() && tokens[k].type == P::IDENT && tokens[k].line == token.line;
     };
     // `a = 1 b = 2` are two entries, not one in the unit b.
-    bool isKey = i + 2 < tokens.size() && (tokens[i + 2].type == P::ASSIGN || tokens[i + 2].type == P::COLON) &&
+    bool isKey = i + 2 < tokens.size() &&
+                 (tokens[i + 2].type == P::ASSIGN || tokens[i + 2].type == P::COLON) &&
                  i + 1 < tokens.size() && tokens[i + 1].begin != token.end;
     if (token.type == P::NUMBER && unitAt(i + 1) && !isKey) {
       token.type = P::QUANTITY;
       token.end = tokens[++i].end;
       // B/cycle without blanks is one unit; `16 GiB / n` is a division.
-      while (i + 2 < tokens.size() && tokens[i + 1].type == P::SLASH && tokens[i + 1].begin == token.end &&
-             tokens[i + 2].type == P::IDENT && tokens[i + 2].begin == tokens[i + 1].end) {
+      while (i + 2 < tokens.size() && tokens[i + 1].type == P::SLASH &&
+             tokens[i + 1].begin == token.end && tokens[i + 2].type == P::IDENT &&
+             tokens[i + 2].begin == tokens[i + 1].end) {
         i += 2;
         token.end = tokens[i].end;
       }
@@ -203,10 +252,19 @@ void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> 
 ast::Layout::Kind layoutKind(size_t type) {
   using Kind = ast::Layout::Kind;
   switch (type) {
-  case P::IDENT: case P::LABEL: case P::TRUE: case P::FALSE: return Kind::Name;
-  case P::NUMBER: case P::QUANTITY: return Kind::Number;
-  case P::STRING: case P::OPEN_STRING: return Kind::Text;
-  default: break;
+  case P::IDENT:
+  case P::LABEL:
+  case P::TRUE:
+  case P::FALSE:
+    return Kind::Name;
+  case P::NUMBER:
+  case P::QUANTITY:
+    return Kind::Number;
+  case P::STRING:
+  case P::OPEN_STRING:
+    return Kind::Text;
+  default:
+    break;
   }
   return type < P::IDENT || type > P::OTHER ? Kind::Word : Kind::Symbol;
 }

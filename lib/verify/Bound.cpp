@@ -6,6 +6,9 @@
 namespace accord {
 namespace {
 
+/// More operations than this on one resource are not compared pair by pair.
+constexpr size_t kMostSubsets = 3000;
+
 /// Largest of: least head + work + least tail over the users whose head and tail are at least some
 /// pair. For one machine that is the best bound of this kind (Carlier 1982, proposition 1).
 int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> &work,
@@ -43,48 +46,53 @@ long double workOf(const Proof &p, RegionId r, size_t resource) {
   return sum;
 }
 
-/// Heads and tails in a region without repeats.
-int64_t flatBound(const Proof &p, RegionId r, const Walk &w) {
-  const auto &operations = p.plan.graph.regions[r].operations;
-  std::vector<int64_t> head(p.plan.graph.operations.size()), tail(p.plan.graph.operations.size());
-  for (const Execution &e : w.executions)
-    head[e.operation] = e.start;
-  std::vector<std::vector<OperationId>> users(p.plan.graph.operations.size());
-  for (auto [maker, user] : w.edges)
-    users[maker].push_back(user);
-  for (auto it = operations.rbegin(); it != operations.rend(); ++it)
-    for (OperationId user : users[*it])
-      tail[*it] = std::max(tail[*it], p.durations[user] + tail[user]);
+/// For each core and memory: its work, each operation's with the least head and tail of all its
+/// executions.
+int64_t workBound(const Proof &p, const Walk &w) {
+  std::vector<int64_t> follows(w.executions.size(), 0);
+  for (size_t i = w.executions.size(); i-- > 0;)
+    for (uint32_t maker : w.executions[i].makers)
+      follows[maker] =
+          std::max(follows[maker], w.executions[i].end - w.executions[i].start + follows[i]);
+  struct Item {
+    int64_t head = INT64_MAX, tail = INT64_MAX, times = 0;
+  };
+  std::vector<Item> items(p.plan.graph.operations.size());
+  for (size_t i = 0; i < w.executions.size(); ++i) {
+    Item &item = items[w.executions[i].operation];
+    item.head = std::min(item.head, w.executions[i].start);
+    item.tail = std::min(item.tail, follows[i]);
+    ++item.times;
+  }
   int64_t best = 0;
   size_t cores = p.plan.machine.cores.size();
   for (size_t resource = 0; resource < cores + p.plan.machine.memories.size(); ++resource) {
     std::vector<int64_t> heads, work, tails;
-    for (OperationId id : operations) {
+    for (OperationId id = 0; id < items.size(); ++id) {
       const OperationCost &cost = p.plan.costs.operations[id];
       long double used = 0;
-      if (resource < cores)
-        used =
-            cost.core == static_cast<int>(resource) ? static_cast<long double>(p.durations[id]) : 0;
-      else if (p.durations[id] > 0 && cost.transfer[resource - cores].value * 1e18L >=
-                                          static_cast<long double>(p.durations[id]))
+      if (resource >= cores)
         used = std::min(static_cast<long double>(p.durations[id]),
                         cost.transfer[resource - cores].value * 1e12L);
-      if (used <= 0)
+      else if (cost.core == static_cast<int>(resource))
+        used = static_cast<long double>(p.durations[id]);
+      if (used < 1 || items[id].times == 0)
         continue;
-      heads.push_back(head[id]);
-      work.push_back(static_cast<int64_t>(std::ceil(used)));
-      tails.push_back(tail[id]);
+      heads.push_back(items[id].head);
+      work.push_back(
+          static_cast<int64_t>(std::ceil(used * static_cast<long double>(items[id].times))));
+      tails.push_back(items[id].tail);
     }
-    if (heads.size() <= 3000)
+    if (heads.size() <= kMostSubsets)
       best = std::max(best, bestSubset(heads, work, tails));
   }
   return best;
 }
 
 struct Derived {
-  int64_t path = 0, work = 0, flat = 0;
+  int64_t path = 0, work = 0, windows = 0;
   bool complete = true;
-  int64_t most() const { return std::max({path, work, flat}); }
+  int64_t most() const { return std::max({path, work, windows}); }
 };
 
 Derived derive(const Proof &p, RegionId r) {
@@ -94,13 +102,8 @@ Derived derive(const Proof &p, RegionId r) {
   d.complete = w.complete;
   for (size_t i = 0; i < p.plan.machine.cores.size() + p.plan.machine.memories.size(); ++i)
     d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, r, i))));
-  const auto &operations = p.plan.graph.regions[r].operations;
-  bool flat = std::all_of(operations.begin(), operations.end(),
-                          [&](OperationId id) { return p.operation(id).body == kNone; });
-  if (flat) {
-    d.flat = flatBound(p, r, w);
-    d.complete &= operations.size() <= 3000;
-  }
+  d.windows = workBound(p, w);
+  d.complete &= p.plan.graph.operations.size() <= kMostSubsets;
   return d;
 }
 

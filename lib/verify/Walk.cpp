@@ -10,6 +10,7 @@ namespace {
 struct Instance {
   int64_t ready = 0;
   OperationId maker = kNone;
+  uint32_t execution = kNone; ///< the maker's place in the list
   int buffer = -1;
 };
 
@@ -38,18 +39,18 @@ public:
   void region(RegionId r, int64_t at) {
     for (auto [value, there] : owned_[r])
       if (there && !now_.count(value))
-        now_[value] = {clock_ == Clock::Scheduled ? at : 0, kNone, buffer(value, at)};
+        now_[value] = {clock_ == Clock::Scheduled ? at : 0, kNone, kNone, buffer(value, at)};
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
       if (op.body != kNone) {
         repeat(id, at + start_[id]);
         continue;
       }
-      Execution e{id, 0, 0, 0, kNone};
+      Execution e{id, 0, 0, 0, {}, kNone};
       for (ValueId v : op.operands)
         if (auto instance = find(v)) {
-          if (instance->maker != kNone && graph_.operations[instance->maker].region == r)
-            out.edges.push_back({instance->maker, id});
+          if (clock_ == Clock::Earliest && instance->execution != kNone)
+            e.makers.push_back(instance->execution);
           if (instance->ready > e.ready) {
             e.ready = instance->ready;
             e.last = instance->maker;
@@ -64,7 +65,7 @@ public:
         for (ValueId v : op.operands)
           hold(v, e.end);
       for (ValueId v : op.results) {
-        Instance made{e.end, id, -1};
+        Instance made{e.end, id, static_cast<uint32_t>(out.executions.size()), -1};
         if (ValueId of = graph_.values[v].alias; of == kNone)
           made.buffer = buffer(v, e.start);
         else if (auto base = find(of))
@@ -74,7 +75,7 @@ public:
           hold(v, e.end);
       }
       out.end = std::max(out.end, e.end);
-      out.executions.push_back(e);
+      out.executions.push_back(std::move(e));
     }
   }
 
@@ -160,16 +161,17 @@ private:
     // repeat has ended.
     int64_t last = clock_ == Clock::Scheduled ? at + body.count * length_[r] : out.end;
     for (ValueId v : graph_.operations[id].results)
-      now_[v] = {last, id, -1};
+      now_[v] = {last, id, kNone, -1};
     for (size_t k = 0; k < stashes.size(); ++k) {
       int64_t ready = 0;
       for (auto &[index, slice] : stashes[k])
         ready = std::max(ready, slice.ready);
-      now_[body.stashed[k].stacked] = {ready, id, -1};
+      now_[body.stashed[k].stacked] = {ready, id, kNone, -1};
       stacks_[body.stashed[k].stacked] = std::move(stashes[k]);
     }
     for (size_t k = 0; k < carried.size(); ++k)
-      now_[body.carried[k].result] = {carried[k].ready, id, carried[k].buffer};
+      now_[body.carried[k].result] = {carried[k].ready, id, carried[k].execution,
+                                      carried[k].buffer};
     out.end = std::max(before, out.end);
   }
 

@@ -9,7 +9,9 @@ struct Execution {
   OperationId operation;
   int64_t start, end; ///< from the start of the region that is walked
   int64_t ready;      ///< when the last value that it reads is there
-  OperationId last;   ///< the operation that made that value, kNone if it was there from the start
+  /// Where in the list those stand that made what it reads.
+  std::vector<uint32_t> makers;
+  OperationId last; ///< the operation that made that value, kNone if it was there from the start
 };
 
 struct Buffer {
@@ -21,8 +23,6 @@ struct Buffer {
 struct Walk {
   std::vector<Execution> executions; ///< without repeats
   std::vector<Buffer> buffers;       ///< memory besides the residents
-  /// Pairs (producer, consumer) of operations of the walked region itself.
-  std::vector<std::pair<OperationId, OperationId>> edges;
   int64_t end = 0;
   bool complete = true; ///< false: iterations in the middle of long repeats were left out
 };

@@ -2,8 +2,10 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/Summary.h"
+#include "lib/syntax/Format.h"
 #include "lib/syntax/Parser.h"
 #include "lib/verify/Verify.h"
+#include <algorithm>
 
 namespace accord::fuzz {
 
@@ -57,6 +59,42 @@ Verdict checkPlan(const Program &program) {
   return verdict;
 }
 
+/// What a formatter may not change: the lexer's own tokens but commas, and the comments. Blanks
+/// inside a token (`16 GiB`) and at the end of a comment are layout.
+std::vector<std::string> essence(const Parsed &parsed) {
+  std::vector<std::string> result;
+  for (const ast::Layout::Token &part : parsed.file->layout.tokens) {
+    std::string token = parsed.sources.text(part.range).str();
+    if (token[0] != '"')
+      std::erase_if(token, [](char c) { return std::isspace(static_cast<unsigned char>(c)); });
+    if (token != ",")
+      result.push_back(std::move(token));
+  }
+  for (const ast::Comment &comment : parsed.file->comments)
+    result.push_back(parsed.sources.text(comment.range).rtrim().str());
+  return result;
+}
+
+std::string badFormat(const Program &program, const Parsed &parsed) {
+  Program once{program.name, program.kind, format(parsed.sources, *parsed.file)};
+  Parsed again(once);
+  if (again.diags.hasErrors())
+    return "the formatted text has errors: " + again.diags.text();
+  std::vector<std::string> before = essence(parsed), after = essence(again);
+  if (before != after) {
+    auto [a, b] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+    return "formatting changes '" + (a == before.end() ? "" : *a) + "' to '" +
+           (b == after.end() ? "" : *b) + "'";
+  }
+  size_t starts = parsed.file->layout.starts.size(), startsAgain = again.file->layout.starts.size();
+  if (starts != startsAgain) // `a, b = 1` are two entries, `a b = 1` is one
+    return "formatting turns " + std::to_string(starts) + " entries into " +
+           std::to_string(startsAgain);
+  if (format(again.sources, *again.file) != once.text)
+    return "formatting twice gives another text than once";
+  return {};
+}
+
 } // namespace
 
 Verdict check(const Program &program) {
@@ -75,6 +113,8 @@ Verdict check(const Program &program) {
     verdict.broken = badDiagnostic(once);
   if (verdict.broken.empty() && Parsed(program).diags.text() != once.diags.text())
     verdict.broken = "the same text gives other messages the second time";
+  if (verdict.broken.empty() && once.file->complete)
+    verdict.broken = badFormat(program, once);
   return verdict;
 }
 

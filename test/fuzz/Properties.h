@@ -11,6 +11,7 @@ struct Verdict {
 
 /// .accel and .dnn: parses the text. The tree is complete exactly when there are no errors; every
 /// error has a message and a place inside the text; doing it again gives the same messages.
+/// Formatting a complete file changes only layout and commas; formatting the result changes nothing.
 ///
 /// plan.json: reads it. A plan that is accepted is written and read again without a change, and can
 /// be verified and explained, whatever it says.

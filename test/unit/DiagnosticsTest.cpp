@@ -12,7 +12,9 @@ TEST(Diagnostics, RendersLineCaretHelpAndNotes) {
   SourceManager sources;
   FileId file = sources.add("t.accel", "accelerator t {\n  clock = 1 GHz\n  clok = 2 GHz\n}\n");
   Diagnostics diags(sources);
-  diags.error(Code::UnknownKey, {file, 34, 38}, "unknown key 'clok'").suggest("clock").note({file, 18, 23}, "defined here");
+  diags.error(Code::UnknownKey, {file, 34, 38}, "unknown key 'clok'")
+      .suggest("clock")
+      .note({file, 18, 23}, "defined here");
   EXPECT_EQ(diags.text(), "t.accel:3:3: error[A0101]: unknown key 'clok'\n"
                           "    clok = 2 GHz\n"
                           "    ^~~~\n"
@@ -74,9 +76,11 @@ TEST(Diagnostics, Json) {
   diags.error(Code::UnknownKey, {file, 3, 5}, "m").note({file, 0, 2}, "n").suggest("x");
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(diags.toJson());
-  EXPECT_EQ(text, R"([{"code":"A0101","column":1,"end_column":3,"end_line":2,"file":"a.accel","help":"did you mean 'x'?","line":2,)"
-                  R"("message":"m","notes":[{"column":1,"end_column":3,"end_line":1,"file":"a.accel","line":1,"message":"n"}],)"
-                  R"("severity":"error"}])");
+  EXPECT_EQ(
+      text,
+      R"([{"code":"A0101","column":1,"end_column":3,"end_line":2,"file":"a.accel","help":"did you mean 'x'?","line":2,)"
+      R"("message":"m","notes":[{"column":1,"end_column":3,"end_line":1,"file":"a.accel","line":1,"message":"n"}],)"
+      R"("severity":"error"}])");
 }
 
 TEST(Diagnostics, PositionsGoBackAndForth) {
@@ -118,5 +122,6 @@ TEST(ErrorCodes, PageIsWrittenFromTheTable) {
   std::ifstream in(ACCORD_SOURCE_DIR "/docs/errors.md");
   std::stringstream text;
   text << in.rdbuf();
-  EXPECT_EQ(text.str(), errorsMarkdown()) << "write it anew: accord explain --markdown > docs/errors.md";
+  EXPECT_EQ(text.str(), errorsMarkdown())
+      << "write it anew: accord explain --markdown > docs/errors.md";
 }

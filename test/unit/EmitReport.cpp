@@ -34,8 +34,6 @@ TEST(EmitReport, EmptyPlanIsStillAPage) {
 }
 
 TEST(EmitTrace, IsBoundedHoweverDeepTheModel) {
-  test::GptSize size;
-  size.layers = 1000000, size.microbatches = 1000;
   Plan plan = test::gptPlan({1, 16, 1, 1, 8, 2, 32});
   size_t one = toTrace(plan).getAsObject()->getArray("traceEvents")->size();
   plan.graph.regions[2].count = plan.graph.regions[3].count = 1000000;

@@ -1,13 +1,14 @@
 // The formatter: idempotent, keeps every comment and the meaning, and what its layout looks like.
-#include "SyntaxExamples.h"
 #include "lib/syntax/Format.h"
+#include "SyntaxExamples.h"
 #include "lib/syntax/Parser.h"
 #include <gtest/gtest.h>
 #include <random>
 
 using namespace accord;
 
-static std::string formatted(const std::string &text, const std::string &language, bool *complete = nullptr) {
+static std::string formatted(const std::string &text, const std::string &language,
+                             bool *complete = nullptr) {
   SourceManager sources;
   Diagnostics diags(sources);
   auto file = parse(diags, sources.add("t." + language, text));
@@ -29,6 +30,8 @@ static std::string meaning(const std::string &text, const std::string &language)
     for (char c : sources.text(token.range))
       if (!isspace(static_cast<unsigned char>(c)) || word[0] == '"')
         word += c;
+    if (word.starts_with("else") && word.size() > 4)
+      word = "elseif"; // whatever stood between the two
     if (word != ",")
       result += word + " ";
   }
@@ -49,34 +52,41 @@ TEST(Format, ExamplesKeepTheirMeaningAndAreStable) {
 }
 
 TEST(Format, Layout) {
-  EXPECT_EQ(formatted("accelerator   t(clock=1GHz){clock=940MHz\n\n\n\ntechnology=16   nm\nx=1 // why\n"
-                      "memory hbm:dram{capacity=16GiB,bandwidth=-900GB/s*2}\nmemory m : dram {\n a=f( 1,b =2 )[0]. c }\n"
-                      "require budget :area<=600mm2\npath a->{b,c} }\n", "accel"),
-            "accelerator t(clock = 1 GHz) {\n"
-            "  clock = 940 MHz\n"
-            "\n"
-            "  technology = 16 nm\n"
-            "  x          = 1  // why\n"
-            "  memory hbm : dram { capacity = 16 GiB, bandwidth = -900 GB/s * 2 }\n"
-            "  memory m : dram {\n"
-            "    a = f(1, b = 2)[0].c\n"
-            "  }\n"
-            "  require budget: area <= 600 mm2\n"
-            "  path a -> {b, c}\n"
-            "}\n");
+  EXPECT_EQ(
+      formatted("accelerator   t(clock=1GHz){clock=940MHz\n\n\n\ntechnology=16   nm\nx=1 // why\n"
+                "memory hbm:dram{capacity=16GiB,bandwidth=-900GB/s*2}\nmemory m : dram {\n a=f( "
+                "1,b =2 )[0]. c }\n"
+                "require budget :area<=600mm2\npath a->{b,c} }\n",
+                "accel"),
+      "accelerator t(clock = 1 GHz) {\n"
+      "  clock = 940 MHz\n"
+      "\n"
+      "  technology = 16 nm\n"
+      "  x          = 1  // why\n"
+      "  memory hbm : dram { capacity = 16 GiB, bandwidth = -900 GB/s * 2 }\n"
+      "  memory m : dram {\n"
+      "    a = f(1, b = 2)[0].c\n"
+      "  }\n"
+      "  require budget: area <= 600 mm2\n"
+      "  path a -> {b, c}\n"
+      "}\n");
 }
 
 TEST(Format, CommentsEverywhere) {
-  std::string text = "// first\nimport \"a.accel\" // import\n\n// before t\naccelerator t { // open\n  // one\n  a = 1, // after a\n  b = [1, // in list\n"
+  std::string text = "// first\nimport \"a.accel\" // import\n\n// before t\naccelerator t { // "
+                     "open\n  // one\n  a = 1, // after a\n  b = [1, // in list\n"
                      "   // own line\n 2]\n  // last\n}\n// end\n";
   std::string once = formatted(text, "accel");
   EXPECT_EQ(meaning(once, "accel"), meaning(text, "accel"));
   EXPECT_EQ(formatted(once, "accel"), once);
-  EXPECT_NE(once.find("accelerator t {  // open\n  // one\n  a = 1  // after a\n"), std::string::npos) << once;
+  EXPECT_NE(once.find("accelerator t {  // open\n  // one\n  a = 1  // after a\n"),
+            std::string::npos)
+      << once;
 }
 
 TEST(Format, PatternsAndWords) {
-  std::string text = "sparsity for t {\n  weights of block.* = nm(2, 4) transposable\n  weights of * = nm(1, 2)\n}\n";
+  std::string text = "sparsity for t {\n  weights of block.* = nm(2, 4) transposable\n  weights of "
+                     "* = nm(1, 2)\n}\n";
   EXPECT_EQ(formatted(text, "dnn"), text);
   text = "let a = if (1) < 2 then -(3) else not (true)\n";
   EXPECT_EQ(formatted(text, "accel"), text);
@@ -84,11 +94,17 @@ TEST(Format, PatternsAndWords) {
   EXPECT_EQ(formatted(text, "accel"), text);
 }
 
+TEST(Format, AnEntryOfOneWordKeepsItsComma) {
+  EXPECT_EQ(formatted("accelerator t {\n  fast, // c\n  a = 1\n slow\n}\n", "accel"),
+            "accelerator t {\n  fast,  // c\n  a = 1\n  slow\n}\n");
+}
+
 TEST(Format, LongEntriesAreBroken) {
   std::string text = "let a = sum([";
   for (int i = 0; i < 100; ++i)
     text += std::to_string(i * 1000) + ", ";
-  text += "1]) + aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb + cccccccccccccccccc\n";
+  text += "1]) + aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa + "
+          "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb + cccccccccccccccccc\n";
   std::string once = formatted(text, "accel");
   EXPECT_EQ(formatted(once, "accel"), once);
   EXPECT_EQ(meaning(once, "accel"), meaning(text, "accel"));
@@ -108,7 +124,8 @@ TEST(Format, StableUnderNoise) {
     for (int i = 0; i < 100; ++i) {
       std::string text = example.text;
       for (int k = 0; k < 4; ++k)
-        text.insert(file->layout.tokens[random() % file->layout.tokens.size()].range.begin, noise[random() % std::size(noise)]);
+        text.insert(file->layout.tokens[random() % file->layout.tokens.size()].range.begin,
+                    noise[random() % std::size(noise)]);
       bool complete = false;
       std::string once = formatted(text, example.language, &complete);
       if (!complete)

@@ -2,6 +2,7 @@
 #include "dialects/Register.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromDnn.h"
+#include "lib/cost/SourceOf.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
 #include "passes/Passes.h"
@@ -82,6 +83,7 @@ bool Session::prepare() {
     return false;
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
+  registerAllPasses();
   context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false);
   context->loadAllAvailableDialects();

@@ -1,0 +1,20 @@
+// The bound of a single resource: jobs with heads and tails.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace accord {
+
+struct Job {
+  int64_t head; ///< does not start before
+  int64_t work; ///< time on the resource alone
+  int64_t tail; ///< follows at least
+};
+
+/// The least time in which one machine with preemption finishes all jobs and their tails: at each
+/// time the available job with the largest tail (Carlier, The one-machine sequencing problem, EJOR
+/// 11, 1982). It equals the largest of least head + work + least tail over all sets of jobs, hence
+/// also bounds a resource that jobs share in parts, with `work` as their share of it. O(n log n).
+int64_t preemptiveOneMachine(std::vector<Job> jobs);
+
+} // namespace accord
