@@ -117,6 +117,10 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   plan.memory = liveness(graph, plan.schedule);
   plan.graph = std::move(graph);
   plan.assumptions = plan.costs.assumptions;
+  bool energy = machine.energyPerFlop.value > 0 || std::any_of(machine.memories.begin(), machine.memories.end(), [](const Memory &m) { return m.energy.value > 0; });
+  if (!energy)
+    plan.assumptions.push_back(machine.idle.value > 0 ? "energy is idle power only: the machine states no energy per operation or byte"
+                                                      : "energy is unknown: the machine states no power or energy");
   Achieved achieved = achievedBy(plan);
   judge(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);

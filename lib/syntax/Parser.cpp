@@ -81,11 +81,14 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
   return file;
 }
 
-std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from) {
-  if (auto known = diags.sources().find(path))
+std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from,
+                               llvm::StringRef shown) {
+  if (shown.empty())
+    shown = path;
+  if (auto known = diags.sources().find(shown))
     return known;
   auto fail = [&](const std::string &why, Code code = Code::CannotRead) {
-    diags.error(code, from, "cannot read '" + path.str() + "': " + why);
+    diags.error(code, from, "cannot read '" + shown.str() + "': " + why);
     return std::nullopt;
   };
   llvm::sys::fs::file_status status;
@@ -101,7 +104,7 @@ std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceR
       llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(llvm::StringRef(buffer.getError().message()).lower());
-  return diags.sources().add(path.str(), (*buffer)->getBuffer().str());
+  return diags.sources().add(shown.str(), (*buffer)->getBuffer().str());
 }
 
 llvm::ArrayRef<llvm::StringRef> reservedWords() {

@@ -13,7 +13,9 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId file);
 
 /// Reads a file from disk into the source manager; unreadable, a directory, binary, too large: a
 /// diagnostic at `from` and nothing. A file that is already there is not read again.
-std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from = {});
+/// `shown` is the name that diagnostics and plans print, `path` itself unless given.
+std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from = {},
+                               llvm::StringRef shown = {});
 
 /// A name as the languages see it: a letter or underscore, then letters, digits, underscores; no
 /// reserved word.

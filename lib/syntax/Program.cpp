@@ -258,6 +258,23 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   Data &d = *data;
   SourceRange at = from.valid() ? from : SourceRange{d.main->file->id, 0, 0};
   const ast::Declaration *found = d.sources.find(*d.main, name, at);
+  if (!found && llvm::StringRef(name).ends_with(".accel")) { // --target my_machine.accel
+    Sources::Unit *unit = d.sources.load(name, from);
+    if (!unit || d.diags.hasErrors())
+      return nullptr;
+    std::vector<const ast::Declaration *> all;
+    for (const ast::Declaration &declaration : unit->file->declarations)
+      if (declaration.kind == ast::DeclarationKind::Accelerator)
+        all.push_back(&declaration);
+    if (all.size() != 1) {
+      SourceRange start{unit->file->id, 0, 0};
+      auto error = d.diags.error(all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start, fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
+      for (const ast::Declaration *one : all)
+        error.note(one->name.range, fmt::format("'{}'", one->name.text));
+      return nullptr;
+    }
+    found = all[0];
+  }
   if (!found)
     if (auto file = d.sources.catalogFileOf(name))
       if (Sources::Unit *unit = d.sources.load(*file, from))

@@ -126,7 +126,8 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
   auto each = [&](const Constants &members) -> ArrayAttr {
     llvm::SmallVector<Attribute> all;
     for (const Constant &member : members) {
-      Attribute one = convert(key, member, diags.sources().text(member.range), source);
+      llvm::StringRef written = diags.sources().text(member.range);
+      Attribute one = key.kind == ValueKind::Shape ? convert(key, member, written, source) : scalar(key, member, written, source);
       if (!one)
         return {};
       all.push_back(one);

@@ -26,7 +26,10 @@ Sources::Unit *Sources::load(const std::string &path, SourceRange from) {
   std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
   if (auto known = units.find(key); known != units.end())
     return known->second.get();
-  auto id = readFile(diags, path, from);
+  // The catalogue's files are shown by the name that imports give them, wherever Accord is installed.
+  llvm::StringRef shown = path;
+  bool shipped = !catalog.empty() && shown.consume_front(catalog + "/");
+  auto id = readFile(diags, path, from, shipped ? "catalog/" + shown.str() : path);
   if (!id)
     return nullptr;
   auto &slot = units[key];
@@ -56,7 +59,8 @@ void Sources::declarations(Unit &unit) {
 void Sources::imports(Unit &unit) {
   std::map<std::string, const ast::Import *> seen;
   for (const ast::Import &import : unit.file->imports) {
-    std::string path = resolve(import.path, diags.sources().path(unit.file->id));
+    llvm::StringRef shown = diags.sources().path(unit.file->id);
+    std::string path = resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
     llvm::SmallString<256> real;
     std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
     auto [it, isNew] = seen.try_emplace(key, &import);

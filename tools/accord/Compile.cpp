@@ -68,7 +68,7 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
-  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan), reportOptions));
+  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
   return ok && !diags.hasErrors();
 }
 

@@ -57,9 +57,11 @@ public:
   int finish(int status, llvm::StringRef command);
   void report(const Issue &issue);
 
+  /// The search as the user asked for it, for planning again on a changed machine.
+  SingleDeviceRequest request();
+
 private:
   bool loadPlugins();
-  SingleDeviceRequest request();
   mlir::Operation *trainingGraph(std::optional<int64_t> sequence);
 
   const Options &options;

@@ -1,17 +1,12 @@
 #include "tools/accord/WhatIfTable.h"
-#include "lib/place/SingleDevice.h"
 #include <fmt/format.h>
 
 namespace accord {
 
-std::vector<WhatIf> whatIfTable(const Plan &plan) {
+std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &request) {
   std::vector<WhatIf> rows;
   auto row = [&](std::string change, const Machine &machine) {
-    SingleDeviceRequest request;
-    request.job = plan.job;
-    request.batch = plan.batch;
-    request.costModel = machine.costModel;
-    auto result = planFor(plan.graph, machine, request);
+    auto result = planSingleDevice(request, machine);
     auto *other = std::get_if<Plan>(&result);
     if (!other)
       return;
@@ -23,7 +18,8 @@ std::vector<WhatIf> whatIfTable(const Plan &plan) {
     w.memory = other->memory.peak;
     w.feasible = other->feasible;
     double gain = plan.schedule.step.seconds().value / achieved.stepTime.value - 1;
-    w.note = gain < 0.0005 ? "does not help" : fmt::format("{:.1f} % faster", 100 * gain);
+    w.note = plan.feasible != other->feasible ? fmt::format("fits, with micro-batch {}", other->graph.microbatch)
+             : gain < 0.0005                    ? "does not help" : fmt::format("{:.1f} % faster", 100 * gain);
     rows.push_back(std::move(w));
   };
   for (size_t i = 0; i < plan.machine.memories.size(); ++i) {
