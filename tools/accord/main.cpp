@@ -1,6 +1,6 @@
 // The driver: one sub-command per question a user asks. Each lives in a file of its own.
-#include "tools/accord/Commands.h"
 #include "lib/support/Version.h"
+#include "tools/accord/Commands.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
