@@ -10,17 +10,15 @@ target_include_directories(accord INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/accord>")
 set_target_properties(accord PROPERTIES INSTALL_RPATH "${LLVM_LIBRARY_DIRS}")
 
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/AccordConfigVersion.cmake"
+set(config "${CMAKE_BINARY_DIR}/lib/cmake/accord") # not the root of the build folder: find_package looks there first
+write_basic_package_version_file("${config}/AccordConfigVersion.cmake"
   VERSION "${PROJECT_VERSION}" COMPATIBILITY ExactVersion) # C++ has no stable binary interface
-configure_file("${CMAKE_SOURCE_DIR}/cmake/AccordConfig.cmake.in" "${CMAKE_BINARY_DIR}/AccordConfig.cmake" @ONLY)
-foreach(file AccordConfig.cmake AccordConfigVersion.cmake)
-  configure_file("${CMAKE_BINARY_DIR}/${file}" "${CMAKE_BINARY_DIR}/lib/cmake/accord/${file}" COPYONLY)
-endforeach()
+configure_file("${CMAKE_SOURCE_DIR}/cmake/AccordConfig.cmake.in" "${config}/AccordConfig.cmake" @ONLY)
 
 install(TARGETS accord EXPORT AccordTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-export(EXPORT AccordTargets NAMESPACE Accord:: FILE "${CMAKE_BINARY_DIR}/lib/cmake/accord/AccordTargets.cmake")
+export(EXPORT AccordTargets NAMESPACE Accord:: FILE "${config}/AccordTargets.cmake")
 install(EXPORT AccordTargets NAMESPACE Accord:: DESTINATION "${ACCORD_CONFIG_DIR}")
-install(FILES "${CMAKE_BINARY_DIR}/AccordConfig.cmake" "${CMAKE_BINARY_DIR}/AccordConfigVersion.cmake"
+install(FILES "${config}/AccordConfig.cmake" "${config}/AccordConfigVersion.cmake"
   DESTINATION "${ACCORD_CONFIG_DIR}")
 foreach(room dialects lib passes)
   install(DIRECTORY "${CMAKE_SOURCE_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"

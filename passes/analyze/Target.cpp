@@ -23,13 +23,13 @@ FailureOr<Machine> machineNamed(ModuleOp module, StringRef name) {
   return failure();
 }
 
-static Location placeOf(Operation *fallback, const SourceLocation &at) {
+static Location placeOf(mlir::Operation *fallback, const SourceLocation &at) {
   if (at.file.empty())
     return fallback->getLoc();
   return FileLineColLoc::get(fallback->getContext(), at.file, at.line, at.column);
 }
 
-void emitIssues(Operation *fallback, ArrayRef<Issue> issues) {
+void emitIssues(mlir::Operation *fallback, ArrayRef<Issue> issues) {
   for (const Issue &issue : issues) {
     InFlightDiagnostic error = emitError(placeOf(fallback, issue.location)) << issue.message;
     for (const auto &[at, message] : issue.notes)
@@ -38,7 +38,7 @@ void emitIssues(Operation *fallback, ArrayRef<Issue> issues) {
 }
 
 FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
-                                 std::vector<Operation *> *origins) {
+                                 std::vector<mlir::Operation *> *origins) {
   if (microbatch < 1)
     return graph.emitError() << "a micro-batch of " << microbatch << " samples; it has at least 1";
   std::string error;

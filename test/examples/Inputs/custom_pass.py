@@ -23,3 +23,8 @@ assert priced["step_time_s"] > dropped["step_time_s"]
 assert priced["machine"]["cost_model"] == "launch-floor", priced["machine"]
 assert dropped["machine"]["cost_model"] == ""
 assert any("launch-floor" in assumption for assumption in priced["assumptions"]), priced["assumptions"]
+
+# Time of the first product by hand: x / (peak * 0.79 * x / (x + 14 GFLOP)) = (x + 14 GFLOP) / (0.79 * peak).
+index = [operation["name"] for operation in priced["graph"]["operations"]].index("linear")
+by_hand = (2 * 256 * 1024 * 1024 + 14e9) / (0.79 * 312e12)
+assert abs(priced["costs"]["operations"][index]["time_s"] / by_hand - 1) < 1e-9, by_hand
