@@ -136,9 +136,9 @@ public:
     if (q.operation.domain.empty())
       return timeAt(q, std::get<FlopsPerSecond>(peak), 1, "");
     double elements = 1, lanes = static_cast<double>(core.lanes) * static_cast<double>(core.count);
+    // Reductions run across the lanes as well, each lane with a partial result.
     for (const Loop &loop : q.operation.domain)
-      if (loop.kind == IteratorKind::Parallel)
-        elements *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+      elements *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
     return timeAt(q, std::get<FlopsPerSecond>(peak), elements / (ceilDiv(elements, lanes) * lanes),
                   fmt::format(", utilization = {:.0f} / (ceil({:.0f}/{:.0f})*{:.0f})", elements,
                               elements, lanes, lanes));

@@ -125,14 +125,17 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   Work w = op.getWork();
   for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))
     into.domain.push_back({ShapedType::isDynamic(extent) ? out.microbatch : extent,
-                           kind == utils::IteratorType::reduction ? IteratorKind::Reduction : IteratorKind::Parallel});
+                           kind == utils::IteratorType::reduction ? IteratorKind::Reduction
+                                                                  : IteratorKind::Parallel});
 }
 
-/// Results that feed a gradient buffer are written there: no memory of their own, and a read when they accumulate.
+/// Results that feed a gradient buffer are written there: no memory of their own, and a read when
+/// they accumulate.
 void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
   Type format = source.getPrecision().getGradients();
   for (OpResult result : op.getResults()) {
-    bool stored = llvm::any_of(result.getUsers(), [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
+    bool stored = llvm::any_of(result.getUsers(),
+                               [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!stored || !type || into.core == CoreKind::None)
       continue;
@@ -177,7 +180,8 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
   dnn::YieldOp yield = op.getYield();
   for (auto [argument, yielded, initial, result] :
        llvm::zip(op.getCarriedArguments(), yield.getCarried(), op.getInits(), op.getCarried()))
-    out.regions[body].carried.push_back({idOf(argument), idOf(yielded), idOf(initial), idOf(result)});
+    out.regions[body].carried.push_back(
+        {idOf(argument), idOf(yielded), idOf(initial), idOf(result)});
   for (auto [inside, stack] : llvm::zip(yield.getStashed(), op.getStashed()))
     out.regions[body].stashed.push_back({idOf(inside), idOf(stack)});
 }
@@ -202,11 +206,13 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
   for (mlir::Value operand : op.getOperands())
     if (ids.count(operand))
       described.operands.push_back(idOf(operand));
-  Category category = described.phase == Phase::Forward ? Category::Activations : Category::Temporaries;
+  Category category =
+      described.phase == Phase::Forward ? Category::Activations : Category::Temporaries;
   for (mlir::Value result : op.getResults())
     described.results.push_back(define(result, region, category));
   for (mlir::Value typed : op.getOperands())
-    if (isa<RankedTensorType>(typed.getType()) && isa<FloatType>(getElementTypeOrSelf(typed.getType()))) {
+    if (isa<RankedTensorType>(typed.getType()) &&
+        isa<FloatType>(getElementTypeOrSelf(typed.getType()))) {
       described.type = arithmetic(typed.getType());
       break;
     }
@@ -269,8 +275,8 @@ std::optional<WorkGraph> Extractor::run(std::string &error) {
 
 } // namespace
 
-std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
-                                       std::string &error) {
+std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch,
+                                       int64_t microbatches, std::string &error) {
   return Extractor(graph, microbatch, microbatches).run(error);
 }
 

@@ -41,8 +41,9 @@ namespace {
 
 double gibibytes(double bytes) { return bytes / (1 << 30); }
 
-/// Value and bound of the objective. A shorter step is the only way to more throughput or less energy here, so their
-/// bounds follow from the bound on the step; memory of one given schedule order has the trivial bound: its residents.
+/// Value and bound of the objective. A shorter step is the only way to more throughput or less
+/// energy here, so their bounds follow from the bound on the step; memory of one given schedule
+/// order has the trivial bound: its residents.
 void judge(Plan &plan, Objective objective, const Achieved &achieved) {
   plan.objective = name(objective);
   double bound = plan.schedule.bound.seconds().value;
@@ -65,7 +66,8 @@ void judge(Plan &plan, Objective objective, const Achieved &achieved) {
   }
   case Objective::Energy:
     plan.objectiveValue = achieved.energy.value;
-    plan.objectiveBound = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, Seconds(bound)).value;
+    plan.objectiveBound =
+        stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, Seconds(bound)).value;
     return;
   }
 }
@@ -74,11 +76,13 @@ void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Achieve
   const Memory &device = plan.machine.memories.front();
   if (achieved.deviceMemory > device.capacity) {
     const auto &origin = device.origins.find("capacity");
-    SourceLocation at = origin != device.origins.end() ? origin->second.location : plan.machine.location;
+    SourceLocation at =
+        origin != device.origins.end() ? origin->second.location : plan.machine.location;
     double need = achieved.deviceMemory.value, have = device.capacity.value;
-    plan.conflicts.push_back({"device memory", at.file, at.line,
-                              fmt::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much", gibibytes(need),
-                                          device.name, gibibytes(have), gibibytes(need - have))});
+    plan.conflicts.push_back(
+        {"device memory", at.file, at.line,
+         fmt::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much", gibibytes(need),
+                     device.name, gibibytes(have), gibibytes(need - have))});
   }
   for (const Requirement &r : request.requirements)
     if (auto why = r.check(plan, achieved))
@@ -111,23 +115,29 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
     return *failed;
   plan.schedule = std::move(std::get<Schedule>(schedule));
   addRepeatCosts(graph, plan.schedule, plan.costs);
-  CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
+  CriticalPath path =
+      CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
   plan.timing = std::move(path.timing);
   plan.criticalPath = std::move(path.chain);
   plan.memory = liveness(graph, plan.schedule);
   plan.graph = std::move(graph);
   plan.assumptions = plan.costs.assumptions;
-  bool energy = machine.energyPerFlop.value > 0 || std::any_of(machine.memories.begin(), machine.memories.end(), [](const Memory &m) { return m.energy.value > 0; });
+  bool energy = machine.energyPerFlop.value > 0 ||
+                std::any_of(machine.memories.begin(), machine.memories.end(),
+                            [](const Memory &m) { return m.energy.value > 0; });
   if (!energy)
-    plan.assumptions.push_back(machine.idle.value > 0 ? "energy is idle power only: the machine states no energy per operation or byte"
-                                                      : "energy is unknown: the machine states no power or energy");
+    plan.assumptions.push_back(
+        machine.idle.value > 0
+            ? "energy is idle power only: the machine states no energy per operation or byte"
+            : "energy is unknown: the machine states no power or energy");
   Achieved achieved = achievedBy(plan);
   judge(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);
   return plan;
 }
 
-std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &request, const Machine &machine) {
+std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &request,
+                                                        const Machine &machine) {
   std::vector<int64_t> sizes;
   for (int64_t size : request.microbatches)
     if (size > 0 && size <= request.batch && request.batch % size == 0)
@@ -135,7 +145,11 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (sizes.empty())
-    return std::vector<Issue>{{"A0608", fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch), {}, {}}};
+    return std::vector<Issue>{
+        {"A0608",
+         fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch),
+         {},
+         {}}};
 
   using Outcome = std::variant<Plan, std::vector<Issue>>;
   std::vector<Outcome> outcomes(sizes.size());
@@ -177,7 +191,8 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
     std::string tried;
     for (int64_t size : sizes)
       tried += (tried.empty() ? "" : ", ") + std::to_string(size);
-    plan.assumptions.push_back("micro-batch sizes tried: " + tried + "; the bound is of the chosen one's own schedule");
+    plan.assumptions.push_back("micro-batch sizes tried: " + tried +
+                               "; the bound is of the chosen one's own schedule");
   }
   return plan;
 }

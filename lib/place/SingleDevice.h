@@ -1,4 +1,5 @@
-// Plans one training job on one accelerator: tries each micro-batch size, keeps the best plan that meets the constraints.
+// Plans one training job on one accelerator: tries each micro-batch size, keeps the best plan that
+// meets the constraints.
 #pragma once
 #include "lib/model/Check.h"
 #include "lib/model/Plan.h"
@@ -20,7 +21,8 @@ struct Achieved {
 };
 Achieved achievedBy(const Plan &);
 
-/// A user's `require`. `check` returns nothing when it holds, else a sentence with both sides' numbers.
+/// A user's `require`. `check` returns nothing when it holds, else a sentence with both sides'
+/// numbers.
 struct Requirement {
   std::string text; ///< as written, or its label
   SourceLocation location;
@@ -28,27 +30,35 @@ struct Requirement {
 };
 
 enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy };
-const char *name(Objective); ///< "throughput", "step_time", "memory", "energy": the names of Plan::objective
+const char *name(
+    Objective); ///< "throughput", "step_time", "memory", "energy": the names of Plan::objective
 
 struct SingleDeviceRequest {
   std::string job;
   int64_t batch = 1;
-  std::vector<int64_t> microbatches; ///< candidates; those that do not divide the batch are left out
+  std::vector<int64_t>
+      microbatches; ///< candidates; those that do not divide the batch are left out
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::string costModel; ///< empty: chosen by what the machine states
   unsigned threads = 1;
   unsigned effort = 4; ///< forward-backward rounds of the scheduler
-  /// The training step at one micro-batch size; called once per candidate, possibly from several threads.
-  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches)> instantiate;
+  /// The training step at one micro-batch size; called once per candidate, possibly from several
+  /// threads.
+  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches)>
+      instantiate;
 };
 
-/// The best feasible plan; when no candidate is feasible, the one that needs least memory, with `feasible` false and its
-/// conflicts. Issues only when the work cannot be costed or scheduled at all. The same result whatever `threads`.
-/// Candidates whose memory cannot fit are costed and scheduled all the same: the conflict is stated with numbers.
-std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &, const Machine &);
+/// The best feasible plan; when no candidate is feasible, the one that needs least memory, with
+/// `feasible` false and its conflicts. Issues only when the work cannot be costed or scheduled at
+/// all. The same result whatever `threads`. Candidates whose memory cannot fit are costed and
+/// scheduled all the same: the conflict is stated with numbers.
+std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &,
+                                                        const Machine &);
 
-/// Costs, schedule, memory, critical path and headline numbers of one given work graph: a plan without any search.
-std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &, const SingleDeviceRequest &);
+/// Costs, schedule, memory, critical path and headline numbers of one given work graph: a plan
+/// without any search.
+std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &,
+                                               const SingleDeviceRequest &);
 
 } // namespace accord

@@ -47,6 +47,12 @@ Diagnostics::Builder Diagnostics::warning(Code code, SourceRange range, std::str
   return add(Severity::Warning, code, range, std::move(message));
 }
 
+void Diagnostics::dropErrors(size_t keep) {
+  size_t seen = 0;
+  std::erase_if(list, [&](const Diagnostic &d) { return d.severity == Severity::Error && seen++ >= keep; });
+  errorCount = std::min(errorCount, keep);
+}
+
 std::vector<Diagnostic> Diagnostics::sorted() const {
   // No place (the command line) comes first: ~0 + 1 wraps to 0.
   auto key = [](const Diagnostic &d) {

@@ -59,6 +59,8 @@ public:
 
   bool hasErrors() const { return errorCount != 0; }
   size_t errors() const { return errorCount; }
+  /// Takes back all errors but the first `keep`: of an attempt that was allowed to fail.
+  void dropErrors(size_t keep);
   /// In order of file, line and column; two equal diagnostics are one.
   std::vector<Diagnostic> sorted() const;
 

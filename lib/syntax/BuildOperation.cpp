@@ -9,7 +9,8 @@ namespace accord {
 /// Collects the checked operands and attributes of one call.
 class OperationBuilder {
 public:
-  OperationBuilder(ModelBuilder &m, const OperationSpec &spec, const ast::Call &call, SourceRange range)
+  OperationBuilder(ModelBuilder &m, const OperationSpec &spec, const ast::Call &call,
+                   SourceRange range)
       : m(m), spec(spec), call(call), range(range) {}
   ModelValue build(std::string label);
 
@@ -37,9 +38,12 @@ private:
     auto found = booleans.find(name.str());
     return found == booleans.end() ? otherwise : found->second;
   }
-  void keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
-  bool weights();                  ///< appends the trained operands
-  Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) { return m.parameter(label, role, shape, range); }
+  void
+  keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
+  bool weights();             ///< appends the trained operands
+  Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) {
+    return m.parameter(label, role, shape, range);
+  }
   /// The extent of a per-sample dimension of the first operand; -1 for the last.
   int64_t extent(int64_t dim) const {
     auto type = cast<RankedTensorType>(operands[0].getType());
@@ -63,10 +67,13 @@ private:
   llvm::SmallVector<NamedAttribute> attributes;
 };
 
-bool OperationBuilder::checkPositive(const AttributeSpec &attribute, int64_t value, SourceRange at) {
+bool OperationBuilder::checkPositive(const AttributeSpec &attribute, int64_t value,
+                                     SourceRange at) {
   if (value >= attribute.least)
     return true;
-  m.diags.error(Code::OutOfRange, at, fmt::format("'{}' is at least {}, but this is {}", attribute.name.str(), attribute.least, value));
+  m.diags.error(Code::OutOfRange, at,
+                fmt::format("'{}' is at least {}, but this is {}", attribute.name.str(),
+                            attribute.least, value));
   return false;
 }
 
@@ -79,7 +86,10 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
     std::string given = word ? word->name : text ? text->value : "";
     if (!llvm::is_contained(attribute.words, llvm::StringRef(given))) {
       std::vector<std::string> known(attribute.words.begin(), attribute.words.end());
-      m.diags.error(Code::UnknownChoice, expr.range, fmt::format("'{}' is one of {}", name, fmt::join(known, ", "))).suggest(nearest(given, known));
+      m.diags
+          .error(Code::UnknownChoice, expr.range,
+                 fmt::format("'{}' is one of {}", name, fmt::join(known, ", ")))
+          .suggest(nearest(given, known));
       return false;
     }
     words[name] = given;
@@ -96,7 +106,8 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
   if (value.failed())
     return false;
   auto wrong = [&](const char *expected) {
-    m.diags.error(Code::WrongType, expr.range, fmt::format("'{}' is {}, not {}", name, expected, value.describe()));
+    m.diags.error(Code::WrongType, expr.range,
+                  fmt::format("'{}' is {}, not {}", name, expected, value.describe()));
     return false;
   };
   switch (attribute.kind) {
@@ -114,7 +125,8 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
         return false;
       integers[name] = *list;
     }
-    return llvm::all_of(integers[name], [&](int64_t i) { return checkPositive(attribute, i, expr.range); });
+    return llvm::all_of(integers[name],
+                        [&](int64_t i) { return checkPositive(attribute, i, expr.range); });
   }
   case AttributeKind::Number:
     if (!value.number() || !value.number()->dimensionless())
@@ -145,16 +157,22 @@ bool OperationBuilder::collect() {
   for (const ast::Argument &argument : call.arguments) {
     if (!argument.name) {
       if (!seen.empty()) {
-        m.diags.error(Code::ArgumentOrder, argument.value->range, "an operand by place cannot follow an attribute by name");
+        m.diags.error(Code::ArgumentOrder, argument.value->range,
+                      "an operand by place cannot follow an attribute by name");
         ok = false;
         continue;
       }
       if (places.size() >= spec.operands.size() && !spec.variadic) {
         std::vector<std::string> usage(spec.operands.begin(), spec.operands.end());
-        std::string help = fmt::format("operands of '{}': {}", spec.name.str(), fmt::join(usage, ", "));
+        std::string help =
+            fmt::format("operands of '{}': {}", spec.name.str(), fmt::join(usage, ", "));
         if (!known.empty())
           help += fmt::format("; by name: {}", fmt::join(known, ", "));
-        m.diags.error(Code::WrongOperandCount, argument.value->range, fmt::format("'{}' takes {} operand{} by place", spec.name.str(), spec.operands.size(), spec.operands.size() == 1 ? "" : "s")).help(help);
+        m.diags
+            .error(Code::WrongOperandCount, argument.value->range,
+                   fmt::format("'{}' takes {} operand{} by place", spec.name.str(),
+                               spec.operands.size(), spec.operands.size() == 1 ? "" : "s"))
+            .help(help);
         return false;
       }
       places.push_back({m.eval(*argument.value), argument.value->range});
@@ -166,12 +184,14 @@ bool OperationBuilder::collect() {
     if (!a) {
       // An operand may be given by its name as well.
       auto operand = llvm::find(spec.operands, llvm::StringRef(name));
-      if (operand != spec.operands.end() && static_cast<size_t>(operand - spec.operands.begin()) == places.size()) {
+      if (operand != spec.operands.end() &&
+          static_cast<size_t>(operand - spec.operands.begin()) == places.size()) {
         places.push_back({m.eval(*argument.value), argument.value->range});
         ok &= !places.back().first.failed();
         continue;
       }
-      auto error = m.diags.error(Code::UnknownAttribute, argument.name->range, fmt::format("'{}' has no attribute '{}'", spec.name.str(), name));
+      auto error = m.diags.error(Code::UnknownAttribute, argument.name->range,
+                                 fmt::format("'{}' has no attribute '{}'", spec.name.str(), name));
       error.suggest(nearest(name, known));
       if (!known.empty())
         error.help(fmt::format("attributes of '{}': {}", spec.name.str(), fmt::join(known, ", ")));
@@ -180,14 +200,21 @@ bool OperationBuilder::collect() {
     }
     auto [it, isNew] = seen.try_emplace(name, argument.name->range);
     if (!isNew) {
-      m.diags.error(Code::DuplicateArgument, argument.name->range, fmt::format("'{}' is given twice", name)).note(it->second, "the first time");
+      m.diags
+          .error(Code::DuplicateArgument, argument.name->range,
+                 fmt::format("'{}' is given twice", name))
+          .note(it->second, "the first time");
       ok = false;
       continue;
     }
     ok &= attribute(*a, argument);
   }
   if (places.size() + spec.optionalOperands < spec.operands.size() && ok) {
-    fail(Code::WrongOperandCount, fmt::format("'{}' needs {}: '{}' is missing", spec.name.str(), spec.operands.size() == 1 ? "an operand" : fmt::format("{} operands", spec.operands.size()), spec.operands[places.size()].str()));
+    fail(Code::WrongOperandCount,
+         fmt::format("'{}' needs {}: '{}' is missing", spec.name.str(),
+                     spec.operands.size() == 1 ? "an operand"
+                                               : fmt::format("{} operands", spec.operands.size()),
+                     spec.operands[places.size()].str()));
     return false;
   }
   for (const AttributeSpec &a : spec.attributes)
@@ -202,7 +229,8 @@ bool OperationBuilder::rank(int64_t least, const char *shape) {
   auto type = cast<RankedTensorType>(operands[0].getType());
   if (type.getRank() - dnn::batchRank(type) >= least)
     return true;
-  fail(Code::ShapeMismatch, fmt::format("'{}' takes a tensor of {}, but this is {}", spec.name.str(), shape, places[0].first.describe()));
+  fail(Code::ShapeMismatch, fmt::format("'{}' takes a tensor of {}, but this is {}",
+                                        spec.name.str(), shape, places[0].first.describe()));
   return false;
 }
 
@@ -210,7 +238,9 @@ void OperationBuilder::keep(llvm::StringRef name) {
   OpBuilder &b = m.builder;
   std::string key = name.str();
   if (auto i = integers.find(key); i != integers.end())
-    attributes.push_back(b.getNamedAttr(name, i->second.size() == 1 ? Attribute(b.getI64IntegerAttr(i->second[0])) : Attribute(b.getDenseI64ArrayAttr(i->second))));
+    attributes.push_back(b.getNamedAttr(name, i->second.size() == 1
+                                                  ? Attribute(b.getI64IntegerAttr(i->second[0]))
+                                                  : Attribute(b.getDenseI64ArrayAttr(i->second))));
   else if (auto n = numbers.find(key); n != numbers.end())
     attributes.push_back(b.getNamedAttr(name, b.getF64FloatAttr(n->second)));
   else if (auto t = booleans.find(key); t != booleans.end())
@@ -219,7 +249,8 @@ void OperationBuilder::keep(llvm::StringRef name) {
     attributes.push_back(b.getNamedAttr(name, b.getStringAttr(w->second)));
 }
 
-/// Shapes as in PyTorch: linear [out, in], conv2d [out, in/groups, kh, kw], lstm [4 hidden, in] and [4 hidden, hidden].
+/// Shapes as in PyTorch: linear [out, in], conv2d [out, in/groups, kh, kw], lstm [4 hidden, in] and
+/// [4 hidden, hidden].
 bool OperationBuilder::weights() {
   llvm::StringRef name = spec.name;
   auto tied = [&](llvm::StringRef key, llvm::ArrayRef<int64_t> shape) -> Value {
@@ -230,7 +261,9 @@ bool OperationBuilder::weights() {
     if (type.getShape() == shape)
       return found->second.first;
     ModelValue given{found->second.first};
-    m.diags.error(Code::ShapeMismatch, found->second.second, fmt::format("'{}' of this {} is {} x {}, but the tied tensor is {}", key.str(), name.str(), shape[0], shape[1], given.describe()));
+    m.diags.error(Code::ShapeMismatch, found->second.second,
+                  fmt::format("'{}' of this {} is {} x {}, but the tied tensor is {}", key.str(),
+                              name.str(), shape[0], shape[1], given.describe()));
     return {};
   };
   auto bias = [&](int64_t size, llvm::StringRef role = "bias") {
@@ -250,9 +283,13 @@ bool OperationBuilder::weights() {
     if (!rank(3, "[channels, height, width]"))
       return false;
     auto [kh, kw] = pair("kernel", 1);
-    int64_t channels = extent(0), out = integer("out", channels), groups = name == "depthwise_conv2d" ? channels : integer("groups", 1);
+    int64_t channels = extent(0), out = integer("out", channels),
+            groups = name == "depthwise_conv2d" ? channels : integer("groups", 1);
     if (channels % groups || out % groups) {
-      fail(Code::BadAttribute, fmt::format("{} groups divide neither {} input nor {} output channels evenly", groups, channels, out), "both channel counts are multiples of 'groups'");
+      fail(Code::BadAttribute,
+           fmt::format("{} groups divide neither {} input nor {} output channels evenly", groups,
+                       channels, out),
+           "both channel counts are multiples of 'groups'");
       return false;
     }
     if (name == "conv_transpose2d")
@@ -281,7 +318,8 @@ bool OperationBuilder::weights() {
       return false;
     int64_t gates = name == "lstm" ? 4 : 3, hidden = integer("hidden", 1), in = extent(-1);
     bool both = flag("bidirectional", false);
-    llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden}, b{2, gates * hidden};
+    llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden},
+        b{2, gates * hidden};
     if (both)
       for (auto *shape : {&ih, &hh, &b})
         shape->insert(shape->begin(), 2);
@@ -314,7 +352,8 @@ ModelValue OperationBuilder::build(std::string wanted) {
           return fail(Code::NotAnInteger, "'positions' takes two integers: positions(seq, hidden)");
         dims.push_back(*i);
       }
-    } else if (auto list = m.integersOf(places[0].first, places[0].second, "the shape of a parameter")) {
+    } else if (auto list =
+                   m.integersOf(places[0].first, places[0].second, "the shape of a parameter")) {
       dims = *list;
     } else {
       return {};
@@ -340,11 +379,15 @@ ModelValue OperationBuilder::build(std::string wanted) {
         if (element.tensor())
           operands.push_back(*element.tensor());
         else
-          return fail(Code::NotATensor, fmt::format("'{}' takes tensors, but one is {}", name.str(), element.describe()));
+          return fail(Code::NotATensor, fmt::format("'{}' takes tensors, but one is {}", name.str(),
+                                                    element.describe()));
       continue;
     }
     if (!value.tensor()) {
-      m.diags.error(Code::NotATensor, where, fmt::format("operand '{}' of '{}' is a tensor, not {}", spec.operands[std::min(i, spec.operands.size() - 1)].str(), name.str(), value.describe()));
+      m.diags.error(Code::NotATensor, where,
+                    fmt::format("operand '{}' of '{}' is a tensor, not {}",
+                                spec.operands[std::min(i, spec.operands.size() - 1)].str(),
+                                name.str(), value.describe()));
       return {};
     }
     operands.push_back(*value.tensor());
@@ -354,11 +397,12 @@ ModelValue OperationBuilder::build(std::string wanted) {
     return {};
   if (llvm::is_contained(operands, Value()))
     return {};
-  static const std::set<std::string> shapesAParameter = {"out", "bias", "weight", "table", "rows", "dim", "experts", "inner"};
+  static const std::set<std::string> shapesAParameter = {"out",  "bias", "weight",  "table",
+                                                         "rows", "dim",  "experts", "inner"};
   bool pool = name == "max_pool" || name == "avg_pool";
   for (const AttributeSpec &a : spec.attributes) {
-    bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) || (a.name == "hidden") ||
-                     (a.name == "groups" && name == "depthwise_conv2d");
+    bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) ||
+                     (a.name == "hidden") || (a.name == "groups" && name == "depthwise_conv2d");
     if (!ofWeights)
       keep(a.name);
   }
@@ -369,7 +413,8 @@ ModelValue OperationBuilder::build(std::string wanted) {
   return m.create(spec.dialect, label, operands, attributes, range);
 }
 
-ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call, SourceRange range) {
+ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call,
+                                   SourceRange range) {
   std::string label = std::exchange(pendingName, {});
   return OperationBuilder(*this, spec, call, range).build(std::move(label));
 }
@@ -377,7 +422,8 @@ ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &c
 ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, ValueRange operands,
                                 llvm::ArrayRef<NamedAttribute> attributes, SourceRange range) {
   ++operations;
-  // Shape errors come back as MLIR diagnostics at this location; they are reported here with a range and a code.
+  // Shape errors come back as MLIR diagnostics at this location; they are reported here with a
+  // range and a code.
   std::string why;
   FailureOr<Operation *> op = failure();
   {
@@ -389,7 +435,8 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
     op = dnn::createInferred(builder, at(range), dialect, operands, attributes);
   }
   if (failed(op)) {
-    diags.error(Code::ShapeMismatch, range, why.empty() ? fmt::format("'{}' does not fit its operands", label.str()) : why);
+    diags.error(Code::ShapeMismatch, range,
+                why.empty() ? fmt::format("'{}' does not fit its operands", label.str()) : why);
     return {};
   }
   (*op)->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(label));
@@ -401,11 +448,13 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
   return {list};
 }
 
-Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape, SourceRange range) {
+Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
+                              llvm::ArrayRef<int64_t> shape, SourceRange range) {
   int64_t copies = 1;
   for (int64_t count : repeats)
     if (__builtin_mul_overflow(copies, count, &copies)) {
-      diags.error(Code::NumberTooLarge, range, "the number of copies of this parameter passes 2^63");
+      diags.error(Code::NumberTooLarge, range,
+                  "the number of copies of this parameter passes 2^63");
       return {};
     }
   int64_t elements = copies;
@@ -422,7 +471,8 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role, llvm:
   else
     front.setInsertionPointToStart(&model.getBlock());
   Location where = at(range);
-  auto declared = dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
+  auto declared =
+      dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
   lastParameter = declared;
   auto read = dnn::ReadOp::create(builder, where, declared);
   return read.getResult();

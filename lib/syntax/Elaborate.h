@@ -1,4 +1,5 @@
-// Syntax trees -> dialects and training jobs: names resolved, units and keys checked, parameters substituted.
+// Syntax trees -> dialects and training jobs: names resolved, units and keys checked, parameters
+// substituted.
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
@@ -15,11 +16,11 @@ namespace accord {
 
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
-  std::string name;                             ///< of the train block, else of the model
+  std::string name;                              ///< of the train block, else of the model
   const ast::Declaration *declaration = nullptr; ///< the train block, null without one
   const ast::Declaration *model = nullptr;
   const std::vector<ast::Argument> *arguments = nullptr; ///< of the model call
-  std::string target;                           ///< accelerator or cluster; empty if nothing says one
+  std::string target; ///< accelerator or cluster; empty if nothing says one
   SourceRange targetAt;
   int64_t batch = 1;
   dnn::PrecisionAttr precision;
@@ -32,31 +33,36 @@ struct TrainingJob {
 
 /// What the command line adds to or overrides in the files.
 struct ElaborateOptions {
-  std::string catalog;   ///< folder of the shipped descriptions
-  std::string target;    ///< --target
-  std::string train;     ///< --train: which block or model
-  std::string batch, microbatch, precision, optimizer; ///< as written on the command line; empty: not given
+  std::string catalog; ///< folder of the shipped descriptions
+  std::string target;  ///< --target
+  std::string train;   ///< --train: which block or model
+  std::string batch, microbatch, precision,
+      optimizer; ///< as written on the command line; empty: not given
 };
 
 /// One program: a main file and what it imports. All errors of all its parts go to the diagnostics.
 class Program {
 public:
   /// Reads and checks the main file. Look at `diags.hasErrors()` before asking for more.
-  Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path, const ElaborateOptions &options);
+  Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path,
+          const ElaborateOptions &options);
   ~Program();
 
   const ast::File *main() const;
-  /// The job that the file and the options name; nothing after an error (none, several and none chosen, wrong settings).
+  /// The job that the file and the options name; nothing after an error (none, several and none
+  /// chosen, wrong settings).
   std::optional<TrainingJob> job();
   /// The accelerator of that name from the program, else from the catalogue; null after an error.
   accel::AcceleratorOp machine(const std::string &name, SourceRange from);
   /// The machine that the job or the options say, or the only one of the main file.
   accel::AcceleratorOp machineOf(const TrainingJob &job);
-  /// The job's model as a `dnn.model` named like the job; `overrides` replace parameters (sweeps over `seq`). Null after errors.
+  /// The job's model as a `dnn.model` named like the job; `overrides` replace parameters (sweeps
+  /// over `seq`). Null after errors.
   dnn::ModelOp model(const TrainingJob &job, const std::map<std::string, int64_t> &overrides = {});
   /// The value of an integer parameter of the job's model, if it has one of that name.
   std::optional<int64_t> parameter(const TrainingJob &job, llvm::StringRef name);
-  /// Everything of the main file that no job asks for is checked too: every machine and every model with defaults.
+  /// Everything of the main file that no job asks for is checked too: every machine and every model
+  /// with defaults.
   void checkAll();
   mlir::ModuleOp module();
 

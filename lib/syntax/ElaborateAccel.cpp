@@ -10,7 +10,8 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-constexpr llvm::StringLiteral kCalibration = "efficiency_from", kMicroarchitecture = "microarchitecture";
+constexpr llvm::StringLiteral kCalibration = "efficiency_from",
+                              kMicroarchitecture = "microarchitecture";
 
 /// Which code the dialect's verifier means: its messages carry none.
 Code codeOf(llvm::StringRef message) {
@@ -18,8 +19,11 @@ Code codeOf(llvm::StringRef message) {
     const char *words;
     Code code;
   };
-  for (Sign sign : {Sign{"neither 'peak'", Code::NoCompute}, Sign{"no 'clock'", Code::NoClock}, Sign{"path", Code::UnreachableMemory}, Sign{"unknown", Code::UnknownName}, Sign{"topology", Code::BadTopology},
-                    Sign{"a second", Code::DuplicateKey}, Sign{"redefinition", Code::DuplicateName}, Sign{"below", Code::OutOfRange}, Sign{"needs", Code::MissingKey}, Sign{"did you mean", Code::UnknownName}})
+  for (Sign sign : {Sign{"neither 'peak'", Code::NoCompute}, Sign{"no 'clock'", Code::NoClock},
+                    Sign{"path", Code::UnreachableMemory}, Sign{"unknown", Code::UnknownName},
+                    Sign{"topology", Code::BadTopology}, Sign{"a second", Code::DuplicateKey},
+                    Sign{"redefinition", Code::DuplicateName}, Sign{"below", Code::OutOfRange},
+                    Sign{"needs", Code::MissingKey}, Sign{"did you mean", Code::UnknownName}})
     if (message.contains(sign.words))
       return sign.code;
   return Code::EmptyMachine;
@@ -27,7 +31,8 @@ Code codeOf(llvm::StringRef message) {
 
 class Elaborator {
 public:
-  Elaborator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags, const Lookup &globals)
+  Elaborator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags,
+             const Lookup &globals)
       : declaration(declaration), context(*module.getContext()), builder(&context), diags(diags) {
     builder.setInsertionPointToEnd(module.getBody());
     lookup = [this, &globals](llvm::StringRef name, SourceRange where) -> std::optional<Constant> {
@@ -38,7 +43,8 @@ public:
       if (p.defaultValue)
         parameters[p.name.text] = evaluate(*p.defaultValue, diags, lookup);
       else
-        diags.error(Code::MissingArgument, p.name.range, fmt::format("parameter '{}' of a machine needs a default", p.name.text));
+        diags.error(Code::MissingArgument, p.name.range,
+                    fmt::format("parameter '{}' of a machine needs a default", p.name.text));
   }
 
   accel::AcceleratorOp accelerator();
@@ -50,7 +56,9 @@ private:
     return FileLineColLoc::get(&context, diags.sources().path(range.file), p.line, p.column);
   }
   std::string textOf(SourceRange range) { return diags.sources().text(range).str(); }
-  SchemaReader reader(llvm::StringRef kind, llvm::StringRef subtype = "") { return {context, diags, lookup, *accel::findSchema(kind, subtype)}; }
+  SchemaReader reader(llvm::StringRef kind, llvm::StringRef subtype = "") {
+    return {context, diags, lookup, *accel::findSchema(kind, subtype)};
+  }
 
   void node(const ast::Node &node, const ast::Entry &entry, const std::vector<std::string> &known);
   void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
@@ -65,7 +73,8 @@ private:
   void clusterEntry(const ast::Entry &entry, bool insideServer);
   Attribute count(const ast::Node &node);
   bool declare(const ast::Name &name);
-  void unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where);
+  void unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
+                    const char *where);
   template <class Op> Op finish(Op op, size_t errorsBefore);
 
   const ast::Declaration &declaration;
@@ -79,14 +88,20 @@ private:
   llvm::function_ref<bool(llvm::StringRef)> isAccelerator = nullptr;
 };
 
-void Elaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where) {
-  diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text)).suggest(nearest(kind.text, known)).help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
+void Elaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
+                              const char *where) {
+  diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text))
+      .suggest(nearest(kind.text, known))
+      .help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
 }
 
 bool Elaborator::declare(const ast::Name &name) {
   auto [it, isNew] = names.try_emplace(name.text, name.range);
   if (!isNew)
-    diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text)).note(it->second, "the earlier declaration");
+    diags
+        .error(Code::DuplicateName, name.range,
+               fmt::format("'{}' is already declared here", name.text))
+        .note(it->second, "the earlier declaration");
   return isNew;
 }
 
@@ -99,7 +114,9 @@ Attribute Elaborator::count(const ast::Node &node) {
   if (auto *q = value.as<Quantity>()) {
     auto n = q->dimensionless() ? q->toInt64() : std::nullopt;
     if (!n || *n < 1) {
-      diags.error(n ? Code::OutOfRange : Code::NotAnInteger, value.range, fmt::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
+      diags.error(n ? Code::OutOfRange : Code::NotAnInteger, value.range,
+                  fmt::format("the count of '{}' is a positive integer, not {}", node.name.text,
+                              value.describe()));
       return {};
     }
     return builder.getI64IntegerAttr(*n);
@@ -111,10 +128,16 @@ Attribute Elaborator::count(const ast::Node &node) {
     llvm::SmallVector<Attribute> members;
     for (int64_t n : set ? *all : std::vector<int64_t>{all->front(), all->back()})
       members.push_back(builder.getI64IntegerAttr(n));
-    return accel::ChoiceAttr::get(&context, set ? "set" : choice->kind == Choice::Kind::PowersOfTwo ? "pow2" : "range", builder.getArrayAttr(members));
+    return accel::ChoiceAttr::get(&context,
+                                  set                                         ? "set"
+                                  : choice->kind == Choice::Kind::PowersOfTwo ? "pow2"
+                                                                              : "range",
+                                  builder.getArrayAttr(members));
   }
   if (!choice)
-    diags.error(Code::WrongType, value.range, fmt::format("the count of '{}' is a positive integer, not {}", node.name.text, value.describe()));
+    diags.error(Code::WrongType, value.range,
+                fmt::format("the count of '{}' is a positive integer, not {}", node.name.text,
+                            value.describe()));
   return {};
 }
 
@@ -124,7 +147,10 @@ void Elaborator::sparse(const ast::Node &node, SchemaReader &into) {
     if (auto list = integersOf(evaluate(*argument.value, diags, lookup), diags, "nm"))
       ratio.push_back(list->front());
   if (node.name.text != "nm" || ratio.size() != 2) {
-    diags.error(Code::UnknownChoice, node.name.range.valid() ? node.name.range : node.kind.range, "a core skips zeros in the pattern nm(n, m)").help("for example: sparse nm(2, 4) { rate = 2, on = weights }");
+    diags
+        .error(Code::UnknownChoice, node.name.range.valid() ? node.name.range : node.kind.range,
+               "a core skips zeros in the pattern nm(n, m)")
+        .help("for example: sparse nm(2, 4) { rate = 2, on = weights }");
     return;
   }
   SchemaReader keys = reader("sparse", "nm");
@@ -145,14 +171,19 @@ void Elaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
   for (llvm::StringRef subtype : accel::subtypesOf(kind))
     known.push_back(subtype.str());
   if (node.name.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, fmt::format("this {} has no name", kind.str())).help(fmt::format("write '{} name : {} {{ … }}'", kind.str(), known.front()));
+    diags.error(Code::SyntaxError, node.kind.range, fmt::format("this {} has no name", kind.str()))
+        .help(fmt::format("write '{} name : {} {{ … }}'", kind.str(), known.front()));
     return;
   }
   bool isNew = declare(node.name);
   const accel::BlockSchema *schema = accel::findSchema(kind, node.type.text);
   if (!schema || node.type.empty()) {
     SourceRange where = node.type.empty() ? node.name.range : node.type.range;
-    diags.error(Code::UnknownChoice, where, node.type.empty() ? fmt::format("'{}' does not say what kind of {} it is", node.name.text, kind.str()) : fmt::format("'{}' is no kind of {}", node.type.text, kind.str()))
+    diags
+        .error(Code::UnknownChoice, where,
+               node.type.empty() ? fmt::format("'{}' does not say what kind of {} it is",
+                                               node.name.text, kind.str())
+                                 : fmt::format("'{}' is no kind of {}", node.type.text, kind.str()))
         .suggest(nearest(node.type.text, known))
         .help(fmt::format("a {} is one of {}", kind.str(), fmt::join(known, ", ")));
     return;
@@ -167,7 +198,8 @@ void Elaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
     else if (nested && nested->kind.text == "microarchitecture")
       self->setAttr(kMicroarchitecture, builder.getStringAttr(node.name.text));
     else
-      unknownEntry(nested ? nested->kind : node.kind, {"sparse", "microarchitecture"}, kind == "core" ? "a core" : "a memory");
+      unknownEntry(nested ? nested->kind : node.kind, {"sparse", "microarchitecture"},
+                   kind == "core" ? "a core" : "a memory");
   }
   keys.finish(node.name.range);
   Attribute howMany = count(node);
@@ -175,10 +207,14 @@ void Elaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
     return;
   if (kind == "memory") {
     if (node.count)
-      diags.error(Code::UnexpectedClause, node.count->range, "a memory has no count").help("state the bandwidth and capacity of the level as a whole");
-    accel::MemoryOp::create(builder, keys.location(node.name.range), node.name.text, node.type.text, keys.dictionary());
+      diags.error(Code::UnexpectedClause, node.count->range, "a memory has no count")
+          .help("state the bandwidth and capacity of the level as a whole");
+    accel::MemoryOp::create(builder, keys.location(node.name.range), node.name.text, node.type.text,
+                            keys.dictionary());
   } else {
-    accel::CoreOp::create(builder, keys.location(node.name.range), builder.getStringAttr(node.name.text), howMany, builder.getStringAttr(node.type.text), keys.dictionary());
+    accel::CoreOp::create(builder, keys.location(node.name.range),
+                          builder.getStringAttr(node.name.text), howMany,
+                          builder.getStringAttr(node.type.text), keys.dictionary());
   }
 }
 
@@ -189,7 +225,8 @@ void Elaborator::plainBlock(const ast::Node &node, const ast::Entry &entry) {
     if (auto *pair = inner.as<ast::KeyValue>())
       keys.read(*pair, inner);
     else
-      unknownEntry(inner.as<ast::Node>() ? inner.as<ast::Node>()->kind : node.kind, {}, "this block");
+      unknownEntry(inner.as<ast::Node>() ? inner.as<ast::Node>()->kind : node.kind, {},
+                   "this block");
   if (node.kind.text == "area" && node.name.text == "model" && node.value)
     if (auto *text = node.value->as<ast::Text>())
       keys.set("model", builder.getStringAttr(text->value), node.name.range);
@@ -213,7 +250,10 @@ void Elaborator::path(const ast::Path &path, const ast::Entry &entry) {
     llvm::SmallVector<Attribute> all;
     for (const ast::Name &name : stop) {
       if (!names.count(name.text)) {
-        diags.error(Code::UnknownName, name.range, fmt::format("no memory or core '{}' is declared before this path", name.text)).suggest(nearest(name.text, known));
+        diags
+            .error(Code::UnknownName, name.range,
+                   fmt::format("no memory or core '{}' is declared before this path", name.text))
+            .suggest(nearest(name.text, known));
         ok = false;
       }
       all.push_back(FlatSymbolRefAttr::get(&context, name.text));
@@ -235,16 +275,25 @@ void Elaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   Location where = at(entry.range);
   if (rule.kind == ast::RuleKind::Require) {
     auto *call = value.as<CallValue>();
-    if (!value.as<bool>() && !(call && llvm::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name)))
-      diags.error(Code::NotAConstraint, rule.expr->range, fmt::format("a constraint compares two values, but this is {}", value.describe())).help("for example: require area <= 600 mm2");
+    if (!value.as<bool>() &&
+        !(call && llvm::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name)))
+      diags
+          .error(Code::NotAConstraint, rule.expr->range,
+                 fmt::format("a constraint compares two values, but this is {}", value.describe()))
+          .help("for example: require area <= 600 mm2");
     accel::RequireOp::create(builder, where, builder.getStringAttr(text), label, condition);
   } else if (rule.kind == ast::RuleKind::Prefer) {
-    Constant weight = entry.clauses.weight ? evaluate(*entry.clauses.weight, diags, lookup) : Constant{rule.expr->range, Quantity::number(1)};
+    Constant weight = entry.clauses.weight ? evaluate(*entry.clauses.weight, diags, lookup)
+                                           : Constant{rule.expr->range, Quantity::number(1)};
     auto *q = weight.as<Quantity>();
     if (q)
-      accel::PreferOp::create(builder, where, builder.getStringAttr(text), label, accel::QuantityAttr::get(&context, *q, q->print()), condition);
+      accel::PreferOp::create(builder, where, builder.getStringAttr(text), label,
+                              accel::QuantityAttr::get(&context, *q, q->print()), condition);
   } else {
-    accel::ObjectiveOp::create(builder, where, builder.getStringAttr(rule.kind == ast::RuleKind::Maximize ? "maximize" : "minimize"), builder.getStringAttr(text), condition);
+    accel::ObjectiveOp::create(
+        builder, where,
+        builder.getStringAttr(rule.kind == ast::RuleKind::Maximize ? "maximize" : "minimize"),
+        builder.getStringAttr(text), condition);
   }
 }
 
@@ -254,7 +303,8 @@ template <class Op> Op Elaborator::finish(Op op, size_t errorsBefore) {
       auto range = [&](Location location) {
         SourceLocation place = sourceOf(location);
         auto file = diags.sources().find(place.file);
-        return file ? diags.sources().at(*file, {place.line, place.column}) : declaration.name.range;
+        return file ? diags.sources().at(*file, {place.line, place.column})
+                    : declaration.name.range;
       };
       auto error = diags.error(codeOf(d.str()), range(d.getLocation()), d.str());
       for (mlir::Diagnostic &note : d.getNotes())
@@ -273,10 +323,13 @@ template <class Op> Op Elaborator::finish(Op op, size_t errorsBefore) {
 accel::AcceleratorOp Elaborator::accelerator() {
   size_t errorsBefore = diags.errors();
   SchemaReader keys = reader("accelerator");
-  auto op = accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
+  auto op =
+      accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
-  const std::vector<std::string> known{"memory", "core", "path", "power", "area", "clock", "technology", "require", "efficiency", "microarchitecture"};
+  const std::vector<std::string> known{
+      "memory", "core",       "path",    "power",      "area",
+      "clock",  "technology", "require", "efficiency", "microarchitecture"};
   for (const ast::Entry &entry : declaration.entries) {
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
@@ -314,10 +367,17 @@ void Elaborator::price(const ast::KeyValue &pair, const ast::Entry &entry) {
   auto *q = value.as<Quantity>();
   Dimension money = Dimension::of(Base::Dollar), rent = money / Dimension::of(Base::Second);
   if (!q || (q->dimension != money && q->dimension != rent)) {
-    diags.error(q && !q->dimensionless() ? Code::WrongDimension : Code::MissingUnit, pair.value->range, fmt::format("a price is money or money per time, not {}", value.describe())).help("for example: price = 4.10 USD/h per gpu");
+    diags
+        .error(q && !q->dimensionless() ? Code::WrongDimension : Code::MissingUnit,
+               pair.value->range,
+               fmt::format("a price is money or money per time, not {}", value.describe()))
+        .help("for example: price = 4.10 USD/h per gpu");
     return;
   }
-  keys.set("amount", accel::QuantityAttr::get(&context, *q, textOf(pair.value->range), entry.clauses.source ? entry.clauses.source->value : ""), pair.key.range);
+  keys.set("amount",
+           accel::QuantityAttr::get(&context, *q, textOf(pair.value->range),
+                                    entry.clauses.source ? entry.clauses.source->value : ""),
+           pair.key.range);
   if (entry.clauses.per)
     if (auto *reference = entry.clauses.per->as<ast::Reference>())
       keys.set("per", FlatSymbolRefAttr::get(&context, reference->name), entry.clauses.per->range);
@@ -326,15 +386,22 @@ void Elaborator::price(const ast::KeyValue &pair, const ast::Entry &entry) {
 
 void Elaborator::device(const ast::Node &node) {
   if (node.name.empty() || node.type.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, "a device has a name and an accelerator").help("for example: device gpu[8] : a100_80g");
+    diags.error(Code::SyntaxError, node.kind.range, "a device has a name and an accelerator")
+        .help("for example: device gpu[8] : a100_80g");
     return;
   }
   declare(node.name);
   if (!isAccelerator(node.type.text))
-    diags.error(Code::UnknownName, node.type.range, fmt::format("no accelerator '{}' is declared or imported", node.type.text)).help(fmt::format("import the file that declares it"));
+    diags
+        .error(Code::UnknownName, node.type.range,
+               fmt::format("no accelerator '{}' is declared or imported", node.type.text))
+        .help(fmt::format("import the file that declares it"));
   for (const ast::Entry &entry : node.entries)
-    unknownEntry(entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key : node.kind, {}, "a device");
-  accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text), count(node), FlatSymbolRefAttr::get(&context, node.type.text), builder.getDictionaryAttr({}));
+    unknownEntry(entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key : node.kind, {},
+                 "a device");
+  accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text),
+                          count(node), FlatSymbolRefAttr::get(&context, node.type.text),
+                          builder.getDictionaryAttr({}));
 }
 
 void Elaborator::network(const ast::Node &node) {
@@ -353,7 +420,8 @@ void Elaborator::network(const ast::Node &node) {
       call = value.as<CallValue>();
       topology = call ? call->name : value.as<Word>() ? value.as<Word>()->text : "";
     }
-  const accel::BlockSchema *schema = topology.empty() ? nullptr : accel::findSchema("network", topology);
+  const accel::BlockSchema *schema =
+      topology.empty() ? nullptr : accel::findSchema("network", topology);
   SchemaReader keys(context, diags, lookup, schema ? *schema : *accel::findSchema("network"));
   for (const ast::Entry &entry : node.entries) {
     auto *pair = entry.as<ast::KeyValue>();
@@ -370,20 +438,26 @@ void Elaborator::network(const ast::Node &node) {
       if (name.empty() && n)
         shape.push_back(builder.getI64IntegerAttr(*n));
       else if (!name.empty() && q && schema->findKey(name))
-        keys.set(name, accel::QuantityAttr::get(&context, *q, textOf(argument->range)), argument->range);
+        keys.set(name, accel::QuantityAttr::get(&context, *q, textOf(argument->range)),
+                 argument->range);
       else
-        diags.error(Code::BadTopology, argument->range, fmt::format("this does not belong into the topology '{}'", topology)).help("for example: torus(4, 4, 4), fat_tree(oversubscription = 2)");
+        diags
+            .error(Code::BadTopology, argument->range,
+                   fmt::format("this does not belong into the topology '{}'", topology))
+            .help("for example: torus(4, 4, 4), fat_tree(oversubscription = 2)");
     }
     if (!shape.empty())
       keys.set("shape", builder.getArrayAttr(shape), value.range);
   }
   keys.finish(node.name.range);
-  accel::NetworkOp::create(builder, keys.location(node.name.range), node.name.text, keys.dictionary());
+  accel::NetworkOp::create(builder, keys.location(node.name.range), node.name.text,
+                           keys.dictionary());
 }
 
 void Elaborator::server(const ast::Node &node, const ast::Entry &entry) {
   if (node.name.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, "a server has a name").help("for example: server dgx[128] { … }");
+    diags.error(Code::SyntaxError, node.kind.range, "a server has a name")
+        .help("for example: server dgx[128] { … }");
     return;
   }
   declare(node.name);
@@ -403,7 +477,8 @@ void Elaborator::server(const ast::Node &node, const ast::Entry &entry) {
 }
 
 void Elaborator::clusterEntry(const ast::Entry &entry, bool insideServer) {
-  const std::vector<std::string> known{"server", "device", "host", "network", "price", "require", "prefer"};
+  const std::vector<std::string> known{"server", "device",  "host",  "network",
+                                       "price",  "require", "prefer"};
   auto *pair = entry.as<ast::KeyValue>();
   auto *node = entry.as<ast::Node>();
   if (pair && pair->key.text == "price")
@@ -419,7 +494,10 @@ void Elaborator::clusterEntry(const ast::Entry &entry, bool insideServer) {
   else if (node && node->kind.text == "network")
     network(*node);
   else if (pair)
-    diags.error(Code::UnknownKey, pair->key.range, fmt::format("a cluster has no '{}'", pair->key.text)).suggest(nearest(pair->key.text, known));
+    diags
+        .error(Code::UnknownKey, pair->key.range,
+               fmt::format("a cluster has no '{}'", pair->key.text))
+        .suggest(nearest(pair->key.text, known));
   else if (node)
     unknownEntry(node->kind, known, insideServer ? "a server" : "a cluster");
 }
@@ -437,11 +515,14 @@ accel::ClusterOp Elaborator::cluster(llvm::function_ref<bool(llvm::StringRef)> k
 
 } // namespace
 
-accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags, const Lookup &globals) {
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module,
+                                          Diagnostics &diags, const Lookup &globals) {
   return Elaborator(declaration, module, diags, globals).accelerator();
 }
 
-accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags, const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator) {
+accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, ModuleOp module,
+                                  Diagnostics &diags, const Lookup &globals,
+                                  llvm::function_ref<bool(llvm::StringRef)> isAccelerator) {
   return Elaborator(declaration, module, diags, globals).cluster(isAccelerator);
 }
 
@@ -451,11 +532,16 @@ bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
   SourceRange range = file ? diags.sources().at(*file, {place.line, place.column}) : SourceRange{};
   bool ok = true;
   if (auto from = machine->getAttrOfType<StringAttr>(kCalibration)) {
-    diags.error(Code::NotSupported, range, fmt::format("not supported yet: efficiency of '{}' from \"{}\"", machine.getSymName().str(), from.str())).help("state 'efficiency = 0.6' in a core, or leave it out to plan at the peak");
+    diags
+        .error(Code::NotSupported, range,
+               fmt::format("not supported yet: efficiency of '{}' from \"{}\"",
+                           machine.getSymName().str(), from.str()))
+        .help("state 'efficiency = 0.6' in a core, or leave it out to plan at the peak");
     ok = false;
   }
   if (auto core = machine->getAttrOfType<StringAttr>(kMicroarchitecture)) {
-    diags.error(Code::MicroarchitectureNotSupported, range, fmt::format("not supported yet: microarchitecture of '{}'", core.str()));
+    diags.error(Code::MicroarchitectureNotSupported, range,
+                fmt::format("not supported yet: microarchitecture of '{}'", core.str()));
     ok = false;
   }
   return ok;

@@ -1,4 +1,5 @@
-// `accelerator` and `cluster` declarations -> the accel dialect, every key checked against its schema.
+// `accelerator` and `cluster` declarations -> the accel dialect, every key checked against its
+// schema.
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "lib/syntax/Evaluate.h"
@@ -8,12 +9,15 @@
 namespace accord {
 
 /// Null after errors; all errors of the declaration are reported in one run.
-accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration,
+                                          mlir::ModuleOp module, Diagnostics &diags,
                                           const Lookup &globals);
-accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
-                                  const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
+accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module,
+                                  Diagnostics &diags, const Lookup &globals,
+                                  llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
-/// What a machine says but no analysis understands yet ("not supported yet: …"); false after reporting it.
+/// What a machine says but no analysis understands yet ("not supported yet: …"); false after
+/// reporting it.
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
 
 } // namespace accord

@@ -16,7 +16,8 @@ std::string Constant::describe() const {
   if (as<Choice>())
     return "a choice";
   if (auto *l = as<ListValue>())
-    return l->shape ? fmt::format("a shape with {} dimensions", l->elements->size()) : fmt::format("a list of {}", l->elements->size());
+    return l->shape ? fmt::format("a shape with {} dimensions", l->elements->size())
+                    : fmt::format("a list of {}", l->elements->size());
   if (as<MapValue>())
     return "a map";
   if (auto *c = as<CallValue>())
@@ -43,7 +44,9 @@ Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Qua
   }
 }
 
-bool isComparison(ast::BinaryOp op) { return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::GreaterEqual; }
+bool isComparison(ast::BinaryOp op) {
+  return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::GreaterEqual;
+}
 
 std::optional<bool> applyComparison(ast::BinaryOp op, int order) {
   switch (op) {
@@ -71,13 +74,16 @@ public:
   Evaluator(Diagnostics &diags, const Lookup &lookup) : diags(diags), lookup(lookup) {}
 
   Constant eval(const ast::Expr &expr) {
-    Constant value = std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
+    Constant value =
+        std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
     value.range = expr.range;
     return value;
   }
 
 private:
-  static std::shared_ptr<Constant> box(Constant value) { return std::make_shared<Constant>(std::move(value)); }
+  static std::shared_ptr<Constant> box(Constant value) {
+    return std::make_shared<Constant>(std::move(value));
+  }
   static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
 
   Constant visit(const ast::Number &n, SourceRange) { return n.valid ? of(n.value) : Constant{}; }
@@ -93,7 +99,8 @@ private:
     if (auto *word = object.as<Word>())
       return of(Word{word->text + "." + m.member.text});
     if (!object.failed())
-      diags.error(Code::UnknownMember, m.member.range, fmt::format("{} has no member '{}'", object.describe(), m.member.text));
+      diags.error(Code::UnknownMember, m.member.range,
+                  fmt::format("{} has no member '{}'", object.describe(), m.member.text));
     return {};
   }
   Constant visit(const ast::Index &i, SourceRange range) {
@@ -106,11 +113,13 @@ private:
       if (value.failed() || at.failed())
         return {};
       if (!list || !index) {
-        diags.error(Code::WrongType, range, fmt::format("{} cannot be indexed with {}", value.describe(), at.describe()));
+        diags.error(Code::WrongType, range,
+                    fmt::format("{} cannot be indexed with {}", value.describe(), at.describe()));
         return {};
       }
       if (*index < 0 || *index >= static_cast<int64_t>(list->elements->size())) {
-        diags.error(Code::IndexOutOfRange, position->range, fmt::format("index {} of a list of {}", *index, list->elements->size()));
+        diags.error(Code::IndexOutOfRange, position->range,
+                    fmt::format("index {} of a list of {}", *index, list->elements->size()));
         return {};
       }
       Constant element = (*list->elements)[static_cast<size_t>(*index)];
@@ -136,9 +145,13 @@ private:
       Constant value = eval(*element);
       ok &= !value.failed();
       for (const Constant &earlier : *values)
-        if ((earlier.as<Quantity>() && value.as<Quantity>() && *earlier.as<Quantity>() == *value.as<Quantity>()) ||
+        if ((earlier.as<Quantity>() && value.as<Quantity>() &&
+             *earlier.as<Quantity>() == *value.as<Quantity>()) ||
             (earlier.as<Word>() && value.as<Word>() && *earlier.as<Word>() == *value.as<Word>()))
-          diags.error(Code::DuplicateChoice, element->range, fmt::format("{} is in this set already", value.describe())).note(earlier.range, "here");
+          diags
+              .error(Code::DuplicateChoice, element->range,
+                     fmt::format("{} is in this set already", value.describe()))
+              .note(earlier.range, "here");
       values->push_back(std::move(value));
     }
     Choice choice;
@@ -151,7 +164,10 @@ private:
     for (const ast::Map::Pair &pair : m.pairs) {
       for (auto &[key, earlier] : map.pairs)
         if (key.text == pair.key.text) {
-          diags.error(Code::DuplicateKey, pair.key.range, fmt::format("'{}' is given twice", key.text)).note(key.range, "the first time");
+          diags
+              .error(Code::DuplicateKey, pair.key.range,
+                     fmt::format("'{}' is given twice", key.text))
+              .note(key.range, "the first time");
           ok = false;
         }
       map.pairs.push_back({pair.key, box(eval(*pair.value))});
@@ -160,13 +176,15 @@ private:
     return ok ? of(map) : Constant{};
   }
   Constant visit(const ast::Range &r, SourceRange range) {
-    Constant low = eval(*r.low), high = eval(*r.high), step = r.step ? eval(*r.step) : of(Quantity::number(1));
+    Constant low = eval(*r.low), high = eval(*r.high),
+             step = r.step ? eval(*r.step) : of(Quantity::number(1));
     if (low.failed() || high.failed() || step.failed())
       return {};
     auto *l = low.as<Quantity>(), *h = high.as<Quantity>(), *s = step.as<Quantity>();
     if (!l || !h || !s) {
       const Constant &bad = !l ? low : !h ? high : step;
-      diags.error(Code::WrongType, bad.range, fmt::format("the ends of a range are numbers, not {}", bad.describe()));
+      diags.error(Code::WrongType, bad.range,
+                  fmt::format("the ends of a range are numbers, not {}", bad.describe()));
       return {};
     }
     Choice choice;
@@ -189,15 +207,21 @@ private:
       return {};
     }
     if (r.powersOfTwo && choice.low.value.sign() <= 0) {
-      diags.error(Code::EmptyRange, low.range, fmt::format("powers of two are positive, but this is {}", choice.low.print()));
+      diags.error(Code::EmptyRange, low.range,
+                  fmt::format("powers of two are positive, but this is {}", choice.low.print()));
       return {};
     }
     if (*order > 0) {
-      diags.error(Code::EmptyRange, range, fmt::format("the range is empty: {} is above {}", choice.low.print(), choice.high.print()));
+      diags.error(Code::EmptyRange, range,
+                  fmt::format("the range is empty: {} is above {}", choice.low.print(),
+                              choice.high.print()));
       return {};
     }
     if (r.step && (s->dimension != choice.low.dimension || s->value.sign() <= 0)) {
-      diags.error(Code::BadStep, r.step->range, fmt::format("a step is positive and of the same dimension as the range, but this is {}", s->print()));
+      diags.error(
+          Code::BadStep, r.step->range,
+          fmt::format("a step is positive and of the same dimension as the range, but this is {}",
+                      s->print()));
       return {};
     }
     return of(choice);
@@ -212,7 +236,8 @@ private:
         return {};
       auto *truth = condition.as<bool>();
       if (!truth) {
-        diags.error(Code::WrongType, branch.condition->range, fmt::format("a condition is true or false, not {}", condition.describe()));
+        diags.error(Code::WrongType, branch.condition->range,
+                    fmt::format("a condition is true or false, not {}", condition.describe()));
         return {};
       }
       if (*truth)
@@ -230,7 +255,9 @@ private:
       return of(!*b);
     if (value.as<Word>() || value.as<CallValue>())
       return of(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}});
-    diags.error(Code::WrongType, range, fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
+    diags.error(
+        Code::WrongType, range,
+        fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
     return {};
   }
   Constant visit(const ast::Chain &c, SourceRange) {
@@ -238,7 +265,8 @@ private:
     bool comparison = false;
     for (const auto &link : c.rest) {
       if (comparison && isComparison(link.op)) {
-        diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained").help("write 'a < b and b < c'");
+        diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained")
+            .help("write 'a < b and b < c'");
         return {};
       }
       comparison = isComparison(link.op);
@@ -258,22 +286,30 @@ private:
         auto order = compare(*x, *y);
         if (order)
           return of(*applyComparison(op, *order));
-        diags.error(order.problem().code, at, order.problem().message).note(a.range, describe(x->dimension)).note(b.range, describe(y->dimension));
+        diags.error(order.problem().code, at, order.problem().message)
+            .note(a.range, describe(x->dimension))
+            .note(b.range, describe(y->dimension));
         return {};
       }
       if (op != ast::BinaryOp::And && op != ast::BinaryOp::Or) {
         auto result = applyArithmetic(op, *x, *y);
         if (result)
           return of(*result);
-        diags.error(result.problem().code, at, result.problem().message).note(a.range, describe(x->dimension)).note(b.range, describe(y->dimension));
+        diags.error(result.problem().code, at, result.problem().message)
+            .note(a.range, describe(x->dimension))
+            .note(b.range, describe(y->dimension));
         return {};
       }
     }
-    if (auto *x = a.as<bool>(), *y = b.as<bool>(); x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
+    if (auto *x = a.as<bool>(), *y = b.as<bool>();
+        x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
       return of(op == ast::BinaryOp::And ? *x && *y : *x || *y);
     if (symbolic(a) || symbolic(b))
-      return of(CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}});
-    diags.error(Code::WrongType, at, fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()));
+      return of(
+          CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}});
+    diags.error(Code::WrongType, at,
+                fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
+                            a.describe(), b.describe()));
     return {};
   }
   Constant visit(const ast::Call &c, SourceRange range) {
@@ -348,9 +384,12 @@ private:
 
 } // namespace
 
-Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup) { return Evaluator(diags, lookup).eval(expr); }
+Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup) {
+  return Evaluator(diags, lookup).eval(expr);
+}
 
-std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what, int64_t least, size_t most) {
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags,
+                                               llvm::StringRef what, int64_t least, size_t most) {
   std::vector<int64_t> out;
   bool ok = true;
   auto one = [&](const Constant &v) {
@@ -359,13 +398,23 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
     if (v.failed())
       ok = false;
     else if (!q)
-      diags.error(Code::WrongType, v.range, fmt::format("'{}' is an integer or a choice of integers, not {}", what.str(), v.describe())), ok = false;
+      diags.error(Code::WrongType, v.range,
+                  fmt::format("'{}' is an integer or a choice of integers, not {}", what.str(),
+                              v.describe())),
+          ok = false;
     else if (!q->dimensionless())
-      diags.error(Code::UnexpectedUnit, v.range, fmt::format("'{}' is a plain integer, but this is a {}", what.str(), describe(q->dimension))), ok = false;
+      diags.error(Code::UnexpectedUnit, v.range,
+                  fmt::format("'{}' is a plain integer, but this is a {}", what.str(),
+                              describe(q->dimension))),
+          ok = false;
     else if (!i)
-      diags.error(q->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, v.range, fmt::format("'{}' is an integer, but this is {}", what.str(), q->print())), ok = false;
+      diags.error(q->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, v.range,
+                  fmt::format("'{}' is an integer, but this is {}", what.str(), q->print())),
+          ok = false;
     else if (*i < least)
-      diags.error(Code::OutOfRange, v.range, fmt::format("'{}' is at least {}, but this is {}", what.str(), least, *i)), ok = false;
+      diags.error(Code::OutOfRange, v.range,
+                  fmt::format("'{}' is at least {}, but this is {}", what.str(), least, *i)),
+          ok = false;
     else
       out.push_back(*i);
   };
@@ -392,11 +441,13 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
       out.clear();
       bool powers = choice->kind == Choice::Kind::PowersOfTwo;
       if (powers && (low & (low - 1)) != 0) {
-        diags.error(Code::OutOfRange, value.range, fmt::format("'pow2' starts at a power of two, but this starts at {}", low));
+        diags.error(Code::OutOfRange, value.range,
+                    fmt::format("'pow2' starts at a power of two, but this starts at {}", low));
         return std::nullopt;
       }
       if (!powers && (static_cast<__int128>(high) - low) / *step >= static_cast<__int128>(most)) {
-        diags.error(Code::TooManyValues, value.range, fmt::format("'{}' has more than {} values", what.str(), most));
+        diags.error(Code::TooManyValues, value.range,
+                    fmt::format("'{}' has more than {} values", what.str(), most));
         return std::nullopt;
       }
       // 128 bits: the step past the end may not fit into 64.

@@ -1,5 +1,6 @@
-// Constant expressions of machines and trainings -> values. Names that nothing declares stay words (`bf16`,
-// `weight_stationary`, `hbm.capacity`): whoever asked decides whether a word is allowed there.
+// Constant expressions of machines and trainings -> values. Names that nothing declares stay words
+// (`bf16`, `weight_stationary`, `hbm.capacity`): whoever asked decides whether a word is allowed
+// there.
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
@@ -16,7 +17,8 @@ struct Word {
   std::string text;
   friend bool operator==(const Word &, const Word &) = default;
 };
-/// What is left open: every value from low to high (in steps, or the powers of two), or the members of a set.
+/// What is left open: every value from low to high (in steps, or the powers of two), or the members
+/// of a set.
 struct Choice {
   enum class Kind : uint8_t { Range, PowersOfTwo, Set };
   Kind kind = Kind::Set;
@@ -30,7 +32,8 @@ struct ListValue {
 struct MapValue {
   std::vector<std::pair<ast::Name, std::shared_ptr<Constant>>> pairs;
 };
-/// mixed(bf16, gradients = fp32), fat_tree(oversubscription = 1), an operator over words: `0.95 * hbm.capacity`.
+/// mixed(bf16, gradients = fp32), fat_tree(oversubscription = 1), an operator over words: `0.95 *
+/// hbm.capacity`.
 struct CallValue {
   std::string name;
   std::vector<std::pair<std::string, std::shared_ptr<Constant>>> arguments; ///< first: "" by place
@@ -39,7 +42,9 @@ struct CallValue {
 struct Constant {
   SourceRange range;
   /// monostate: an error that has been reported.
-  std::variant<std::monostate, Quantity, bool, ast::Text, Word, Choice, ListValue, MapValue, CallValue> content;
+  std::variant<std::monostate, Quantity, bool, ast::Text, Word, Choice, ListValue, MapValue,
+               CallValue>
+      content;
   bool failed() const { return std::holds_alternative<std::monostate>(content); }
   template <class T> const T *as() const { return std::get_if<T>(&content); }
   /// "the number 3", "'bf16'", "a set of 2 values": for messages.
@@ -52,14 +57,16 @@ using Lookup = std::function<std::optional<Constant>(llvm::StringRef name, Sourc
 /// Errors are reported once, at the operator that cannot be applied.
 Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &lookup);
 
-/// One operator or function over finished numbers (min max ceil_div pow2 log2 sum): shared with model bodies. The text says
-/// what is wrong; dimension errors name both dimensions.
+/// One operator or function over finished numbers (min max ceil_div pow2 log2 sum): shared with
+/// model bodies. The text says what is wrong; dimension errors name both dimensions.
 Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b);
 std::optional<bool> applyComparison(ast::BinaryOp op, int order);
 bool isComparison(ast::BinaryOp op);
 
-/// All members of a choice of integers (or the one value), ascending; nothing after an error. At most `most` of them.
-std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags, llvm::StringRef what, int64_t least = 1,
+/// All members of a choice of integers (or the one value), ascending; nothing after an error. At
+/// most `most` of them.
+std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags,
+                                               llvm::StringRef what, int64_t least = 1,
                                                size_t most = 100000);
 
 } // namespace accord

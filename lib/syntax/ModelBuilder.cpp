@@ -14,7 +14,8 @@ Location ModelBuilder::at(SourceRange range) {
   if (!range.valid())
     return UnknownLoc::get(module.getContext());
   Position p = diags.sources().position(range);
-  return FileLineColLoc::get(module.getContext(), diags.sources().path(range.file), p.line, p.column);
+  return FileLineColLoc::get(module.getContext(), diags.sources().path(range.file), p.line,
+                             p.column);
 }
 
 std::string ModelBuilder::path(llvm::StringRef label) {
@@ -56,7 +57,9 @@ void ModelBuilder::declare(const ast::Name &name, ModelValue value, bool assigna
   variable.assignable = assignable;
   auto [it, isNew] = scope->variables.try_emplace(name.text, std::move(variable));
   if (!isNew)
-    diags.error(Code::DuplicateName, name.range, fmt::format("'{}' is already declared here", name.text))
+    diags
+        .error(Code::DuplicateName, name.range,
+               fmt::format("'{}' is already declared here", name.text))
         .note(it->second.declared, "the earlier declaration")
         .help("a value that changes is declared once with 'var' and then assigned");
 }
@@ -91,26 +94,32 @@ void ModelBuilder::run(const ast::Statement &statement) {
 void ModelBuilder::input(const ast::Input &input) {
   MLIRContext *context = module.getContext();
   if (calls.size() > 1 || !repeats.empty()) {
-    diags.error(Code::WrongNameKind, input.name.range, "an input belongs into the model itself, not into a module or repeat")
+    diags
+        .error(Code::WrongNameKind, input.name.range,
+               "an input belongs into the model itself, not into a module or repeat")
         .help("pass the value to the module as an argument");
     return declare(input.name, {}, false);
   }
   llvm::StringRef word = input.type.text;
-  Type type = word == "int32"                     ? Type(IntegerType::get(context, 32))
-              : word == "int64"                   ? Type(IntegerType::get(context, 64))
-              : word == "int8"                    ? Type(IntegerType::get(context, 8))
-              : word == "bool"                    ? Type(IntegerType::get(context, 8))
-              : word == "float"                   ? element
-              : word == "fp32"                    ? Type(Float32Type::get(context))
-              : word == "bf16"                    ? Type(BFloat16Type::get(context))
-              : word == "fp16"                    ? Type(Float16Type::get(context))
-              : word == "fp64"                    ? Type(Float64Type::get(context))
-                                                  : Type();
+  Type type = word == "int32"   ? Type(IntegerType::get(context, 32))
+              : word == "int64" ? Type(IntegerType::get(context, 64))
+              : word == "int8"  ? Type(IntegerType::get(context, 8))
+              : word == "bool"  ? Type(IntegerType::get(context, 8))
+              : word == "float" ? element
+              : word == "fp32"  ? Type(Float32Type::get(context))
+              : word == "bf16"  ? Type(BFloat16Type::get(context))
+              : word == "fp16"  ? Type(Float16Type::get(context))
+              : word == "fp64"  ? Type(Float64Type::get(context))
+                                : Type();
   if (!type) {
-    std::vector<std::string> known{"int8", "int32", "int64", "bool", "float", "fp16", "bf16", "fp32", "fp64"};
-    diags.error(Code::UnknownElementType, input.type.range, fmt::format("'{}' is no element type", input.type.text))
+    std::vector<std::string> known{"int8", "int32", "int64", "bool", "float",
+                                   "fp16", "bf16",  "fp32",  "fp64"};
+    diags
+        .error(Code::UnknownElementType, input.type.range,
+               fmt::format("'{}' is no element type", input.type.text))
         .suggest(nearest(word, known))
-        .help("element types are int8, int32, int64, bool, float (the training's own), fp16, bf16, fp32 and fp64");
+        .help("element types are int8, int32, int64, bool, float (the training's own), fp16, bf16, "
+              "fp32 and fp64");
     return declare(input.name, {}, false);
   }
   llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
@@ -122,14 +131,15 @@ void ModelBuilder::input(const ast::Input &input) {
   }
   if (!ok)
     return declare(input.name, {}, false);
-  Value argument = model.getBlock().addArgument(RankedTensorType::get(shape, type), at(input.name.range));
+  Value argument =
+      model.getBlock().addArgument(RankedTensorType::get(shape, type), at(input.name.range));
   inputNames.push_back(input.name.text);
   declare(input.name, {argument}, false);
   scope->variables[input.name.text].input = true;
 }
 
 void ModelBuilder::bind(const ast::Bind &bind) {
-  if (bind.names.size() == 1)
+  if (bind.names.size() == 1 && bind.kind == ast::BindKind::Let)
     pendingName = bind.names[0].text;
   ModelValue value = eval(*bind.value);
   pendingName.clear();
@@ -139,9 +149,10 @@ void ModelBuilder::bind(const ast::Bind &bind) {
     if (const ModelList *list = value.list(); list && list->size() == bind.names.size())
       parts = *list;
     else if (!value.failed())
-      diags.error(Code::WrongResultCount, bind.value->range,
-                  fmt::format("{} names take {}, but there {}", bind.names.size(), "as many values",
-                              list ? fmt::format("are {}", list->size()) : std::string("is one value")));
+      diags.error(
+          Code::WrongResultCount, bind.value->range,
+          fmt::format("{} names take {}, but there {}", bind.names.size(), "as many values",
+                      list ? fmt::format("are {}", list->size()) : std::string("is one value")));
   }
   for (size_t i = 0; i < bind.names.size(); ++i) {
     const ast::Name &name = bind.names[i];
@@ -156,13 +167,16 @@ void ModelBuilder::bind(const ast::Bind &bind) {
         for (auto &[n, v] : s->variables)
           if (v.assignable)
             known.push_back(n);
-      diags.error(Code::UnknownName, name.range, fmt::format("'{}' is assigned but never declared", name.text))
+      diags
+          .error(Code::UnknownName, name.range,
+                 fmt::format("'{}' is assigned but never declared", name.text))
           .suggest(nearest(name.text, known));
       continue;
     }
     if (!variable->assignable) {
       diags.error(Code::AssignToLet, name.range, fmt::format("'{}' cannot be assigned", name.text))
-          .note(variable->declared, variable->input ? "it is an input" : "it is declared here without 'var'")
+          .note(variable->declared,
+                variable->input ? "it is an input" : "it is declared here without 'var'")
           .help("declare it with 'var' to change it");
       continue;
     }
@@ -171,7 +185,8 @@ void ModelBuilder::bind(const ast::Bind &bind) {
 }
 
 /// Names assigned in a body that are not declared in it: what a repeat carries.
-void ModelBuilder::assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local, std::vector<ast::Name> &out) {
+void ModelBuilder::assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local,
+                            std::vector<ast::Name> &out) {
   auto nested = [&](const std::vector<ast::Statement> &inner) {
     std::set<std::string> copy = local;
     assigned(inner, copy, out);
@@ -212,8 +227,10 @@ void ModelBuilder::repeat(const ast::Repeat &repeat, SourceRange range) {
       continue; // reported where it is assigned
     if (!variable->value.tensor()) {
       if (!variable->value.failed())
-        diags.error(Code::NotATensor, name.range,
-                    fmt::format("'{}' changes in every iteration and must be a tensor, but is {}", name.text, variable->value.describe()))
+        diags
+            .error(Code::NotATensor, name.range,
+                   fmt::format("'{}' changes in every iteration and must be a tensor, but is {}",
+                               name.text, variable->value.describe()))
             .note(variable->declared, "declared here");
       continue;
     }
@@ -250,13 +267,17 @@ void ModelBuilder::repeat(const ast::Repeat &repeat, SourceRange range) {
     const Value *now = carried[i]->value.tensor();
     if (now && now->getType() != argument.getType()) {
       ModelValue before{argument};
-      diags.error(Code::RepeatChangesType, places[i].range,
-                  fmt::format("'{}' starts an iteration as {} and ends it as {}", places[i].text, before.describe(), carried[i]->value.describe()))
+      diags
+          .error(Code::RepeatChangesType, places[i].range,
+                 fmt::format("'{}' starts an iteration as {} and ends it as {}", places[i].text,
+                             before.describe(), carried[i]->value.describe()))
           .note(carried[i]->declared, "declared here")
           .help("the next iteration needs the shape that this one started with");
       now = nullptr;
     } else if (!now && !carried[i]->value.failed()) {
-      diags.error(Code::NotATensor, places[i].range, fmt::format("'{}' becomes {} where a tensor is needed", places[i].text, carried[i]->value.describe()));
+      diags.error(Code::NotATensor, places[i].range,
+                  fmt::format("'{}' becomes {} where a tensor is needed", places[i].text,
+                              carried[i]->value.describe()));
     }
     yielded.push_back(now ? *now : argument);
     carried[i]->value = {Value(op.getCarried()[i])};
@@ -269,7 +290,8 @@ void ModelBuilder::loop(const ast::For &loop) {
   if (values.failed())
     return;
   if (!values.list()) {
-    diags.error(Code::WrongType, loop.range->range, fmt::format("'for' goes over a list or a range, not {}", values.describe()));
+    diags.error(Code::WrongType, loop.range->range,
+                fmt::format("'for' goes over a list or a range, not {}", values.describe()));
     return;
   }
   ModelList elements = *values.list();
@@ -308,19 +330,24 @@ void ModelBuilder::when(const ast::When &when) {
 void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
   ModelValue value = eval(*loss.value);
   if (lossAt.valid()) {
-    diags.error(Code::SeveralLosses, range, "a model has one loss").note(lossAt, "the first is here").help("add the two losses and train on their sum");
+    diags.error(Code::SeveralLosses, range, "a model has one loss")
+        .note(lossAt, "the first is here")
+        .help("add the two losses and train on their sum");
     return;
   }
   lossAt = range;
   if (value.failed())
     return;
   if (!value.tensor()) {
-    diags.error(Code::NotATensor, loss.value->range, fmt::format("the loss is {}, not a tensor", value.describe()));
+    diags.error(Code::NotATensor, loss.value->range,
+                fmt::format("the loss is {}, not a tensor", value.describe()));
     return;
   }
   auto type = typeOf(*value.tensor());
   if (type.getNumElements() != 1 || type.getRank() != 0) {
-    diags.error(Code::ShapeMismatch, loss.value->range, fmt::format("the loss must be one number, but is {}", value.describe()))
+    diags
+        .error(Code::ShapeMismatch, loss.value->range,
+               fmt::format("the loss must be one number, but is {}", value.describe()))
         .help("cross_entropy, mse and binary_cross_entropy give one number");
     return;
   }
@@ -336,7 +363,8 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
     model.setPrecisionAttr(request.precision);
   if (request.optimizer)
     model.setOptimizerAttr(request.optimizer);
-  element = request.precision ? request.precision.getElement() : Type(Float32Type::get(module.getContext()));
+  element = request.precision ? request.precision.getElement()
+                              : Type(Float32Type::get(module.getContext()));
   builder.setInsertionPointToEnd(&model.getBlock());
   prefix.clear();
   used.clear();
@@ -351,14 +379,19 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
   calls.assign(1, &declaration);
   scope = &body;
   static const std::vector<ast::Argument> none;
-  if (bindParameters(body, declaration, request.arguments ? *request.arguments : none, declaration.name.range, &outer, request.overrides)) {
+  if (bindParameters(body, declaration, request.arguments ? *request.arguments : none,
+                     declaration.name.range, &outer, request.overrides)) {
     run(declaration.body);
     if (!lossAt.valid() && diags.errors() == errorsBefore)
-      diags.error(Code::NoLoss, declaration.name.range, fmt::format("model '{}' has no loss", declaration.name.text))
+      diags
+          .error(Code::NoLoss, declaration.name.range,
+                 fmt::format("model '{}' has no loss", declaration.name.text))
           .help("end it with 'loss cross_entropy(logits, labels)' or another loss");
     if (operations > kMaxOperations)
-      diags.error(Code::TooManyOperations, declaration.name.range,
-                  fmt::format("model '{}' has more than {} operations", declaration.name.text, kMaxOperations))
+      diags
+          .error(Code::TooManyOperations, declaration.name.range,
+                 fmt::format("model '{}' has more than {} operations", declaration.name.text,
+                             kMaxOperations))
           .help("'repeat' keeps identical layers as one");
   }
   scope = nullptr;

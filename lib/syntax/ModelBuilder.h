@@ -1,5 +1,5 @@
-// A `.dnn` model with given arguments -> one `dnn.model`. Evaluates the body: numbers are computed, tensors become
-// operations, `repeat` stays one region.
+// A `.dnn` model with given arguments -> one `dnn.model`. Evaluates the body: numbers are computed,
+// tensors become operations, `repeat` stays one region.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/support/Diagnostics.h"
@@ -19,7 +19,8 @@ struct ModelValue;
 using ModelList = std::vector<ModelValue>;
 struct ModelValue {
   /// monostate: an error that has been reported. string: a text or a bare word (`sum`, `mean`).
-  std::variant<std::monostate, Quantity, bool, std::string, mlir::Value, std::shared_ptr<ModelList>> content;
+  std::variant<std::monostate, Quantity, bool, std::string, mlir::Value, std::shared_ptr<ModelList>>
+      content;
   bool failed() const { return std::holds_alternative<std::monostate>(content); }
   const Quantity *number() const { return std::get_if<Quantity>(&content); }
   const bool *truth() const { return std::get_if<bool>(&content); }
@@ -32,29 +33,33 @@ struct ModelValue {
   std::string describe() const;
 };
 
-/// Where names outside a body come from: the file that declares the module or model, and its imports.
+/// Where names outside a body come from: the file that declares the module or model, and its
+/// imports.
 class DeclarationScope {
 public:
   virtual ~DeclarationScope() = default;
   /// The declaration that `name`, written at `at`, means in the file of `from`, or null.
-  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) = 0;
+  virtual const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from,
+                                       SourceRange at) = 0;
   /// All names visible there, for suggestions.
   virtual std::vector<std::string> names(const ast::Declaration &from) = 0;
 };
 
 struct ModelRequest {
-  std::string symbol;                  ///< of the dnn.model
+  std::string symbol; ///< of the dnn.model
   const ast::Declaration *model = nullptr;
-  const std::vector<ast::Argument> *arguments = nullptr; ///< of `gpt2(layers = 48)`; null: all defaults
-  const ast::Declaration *caller = nullptr;              ///< whose file the arguments are written in
-  std::map<std::string, int64_t> overrides;              ///< beat arguments and defaults (sweeps over `seq`)
+  const std::vector<ast::Argument> *arguments =
+      nullptr;                              ///< of `gpt2(layers = 48)`; null: all defaults
+  const ast::Declaration *caller = nullptr; ///< whose file the arguments are written in
+  std::map<std::string, int64_t> overrides; ///< beat arguments and defaults (sweeps over `seq`)
   dnn::PrecisionAttr precision;
   dnn::OptimizerKindAttr optimizer;
 };
 
 class ModelBuilder {
 public:
-  /// More operations than this is an error: the text asks for an unrolled network that no analysis would finish.
+  /// More operations than this is an error: the text asks for an unrolled network that no analysis
+  /// would finish.
   static constexpr size_t kMaxOperations = 2'000'000;
 
   ModelBuilder(Diagnostics &diags, DeclarationScope &declarations, mlir::ModuleOp module);
@@ -86,37 +91,46 @@ private:
   void loss(const ast::Loss &loss, SourceRange range);
   void declare(const ast::Name &name, ModelValue value, bool assignable);
   Variable *lookup(llvm::StringRef name);
-  void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local, std::vector<ast::Name> &out);
+  void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local,
+                std::vector<ast::Name> &out);
 
   // Expressions (ModelExpressions.cpp)
   ModelValue eval(const ast::Expr &expr);
   ModelValue evalReference(const ast::Reference &reference, SourceRange range);
   ModelValue evalChain(const ast::Chain &chain);
-  ModelValue apply(ast::BinaryOp op, SourceRange at, ModelValue a, SourceRange aAt, ModelValue b, SourceRange bAt);
+  ModelValue apply(ast::BinaryOp op, SourceRange at, ModelValue a, SourceRange aAt, ModelValue b,
+                   SourceRange bAt);
   ModelValue evalUnary(const ast::Unary &unary, SourceRange range);
   ModelValue evalIndex(const ast::Index &index, SourceRange range);
   ModelValue evalConditional(const ast::Conditional &conditional);
   std::optional<bool> condition(const ast::Expr &expr);
-  std::optional<int64_t> integer(const ast::Expr &expr, const char *what, int64_t least = INT64_MIN);
+  std::optional<int64_t> integer(const ast::Expr &expr, const char *what,
+                                 int64_t least = INT64_MIN);
   std::optional<std::vector<int64_t>> integers(const ast::Expr &expr, const char *what);
-  std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at, const char *what);
+  std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at,
+                                                 const char *what);
 
   // Calls (ModelCalls.cpp)
   ModelValue evalCall(const ast::Call &call, SourceRange range);
-  std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call, SourceRange range);
+  std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call,
+                                     SourceRange range);
   ModelValue callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range);
-  bool bindParameters(Scope &into, const ast::Declaration &callee, const std::vector<ast::Argument> &arguments,
-                      SourceRange range, Scope *argumentScope, const std::map<std::string, int64_t> &overrides);
+  bool bindParameters(Scope &into, const ast::Declaration &callee,
+                      const std::vector<ast::Argument> &arguments, SourceRange range,
+                      Scope *argumentScope, const std::map<std::string, int64_t> &overrides);
 
   // Operations (BuildOperation.cpp)
   ModelValue operation(const OperationSpec &spec, const ast::Call &call, SourceRange range);
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);
-  mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape, SourceRange range);
+  mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape,
+                        SourceRange range);
 
   mlir::Location at(SourceRange range);
   std::string path(llvm::StringRef label); ///< unique: "block.attention.linear_2"
-  mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+  mlir::RankedTensorType typeOf(mlir::Value value) {
+    return llvm::cast<mlir::RankedTensorType>(value.getType());
+  }
 
   Diagnostics &diags;
   DeclarationScope &declarations;
@@ -124,8 +138,8 @@ private:
   mlir::OpBuilder builder;
   dnn::ModelOp model;
   Scope *scope = nullptr;
-  mlir::Type element; ///< of activations and weights
-  std::string prefix; ///< "block.attention."
+  mlir::Type element;                   ///< of activations and weights
+  std::string prefix;                   ///< "block.attention."
   std::string pendingName;              ///< the name a `let` gives the call that it binds
   std::map<std::string, unsigned> used; ///< of names
   std::vector<const ast::Declaration *> calls;

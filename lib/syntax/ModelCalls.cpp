@@ -5,7 +5,8 @@
 
 namespace accord {
 namespace {
-const std::vector<std::string> kFunctions = {"min", "max", "ceil_div", "floor_div", "pow2", "log2", "sum", "len", "shape", "sqrt"};
+const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_div", "pow2",
+                                             "log2", "sum", "len",      "shape",     "sqrt"};
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
@@ -13,12 +14,14 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   auto *callee = call.callee->as<ast::Reference>();
   if (!callee) {
     pendingName.clear();
-    diags.error(Code::WrongType, call.callee->range, "only operations, modules and functions can be called");
+    diags.error(Code::WrongType, call.callee->range,
+                "only operations, modules and functions can be called");
     return {};
   }
   std::string label = std::exchange(pendingName, {});
   const std::string &name = callee->name;
-  const ast::Declaration *found = lookup(name) ? nullptr : declarations.find(name, *scope->declaration, call.callee->range);
+  const ast::Declaration *found =
+      lookup(name) ? nullptr : declarations.find(name, *scope->declaration, call.callee->range);
   if (found && found->kind == ast::DeclarationKind::Module) {
     pendingName = label;
     return callModule(*found, call, range);
@@ -30,12 +33,17 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     return operation(*spec, call, range);
   }
   if (found) {
-    diags.error(Code::WrongNameKind, call.callee->range, fmt::format("'{}' is a {} and cannot be called here", name, ast::spelling(found->kind).str()))
+    diags
+        .error(Code::WrongNameKind, call.callee->range,
+               fmt::format("'{}' is a {} and cannot be called here", name,
+                           ast::spelling(found->kind).str()))
         .note(found->name.range, "declared here");
     return {};
   }
   if (Variable *variable = lookup(name)) {
-    diags.error(Code::WrongNameKind, call.callee->range, fmt::format("'{}' is {} and cannot be called", name, variable->value.describe()))
+    diags
+        .error(Code::WrongNameKind, call.callee->range,
+               fmt::format("'{}' is {} and cannot be called", name, variable->value.describe()))
         .note(variable->declared, "declared here");
     return {};
   }
@@ -44,20 +52,23 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     known.push_back(spec.name.str());
   for (std::string &n : declarations.names(*scope->declaration))
     known.push_back(std::move(n));
-  auto error = diags.error(Code::UnknownOperation, call.callee->range, fmt::format("unknown operation '{}'", name));
+  auto error = diags.error(Code::UnknownOperation, call.callee->range,
+                           fmt::format("unknown operation '{}'", name));
   error.suggest(nearest(name, known));
   if (name == "attention")
     error.help("attention is a module: import \"catalog/transformer.dnn\"");
   return {};
 }
 
-std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast::Call &call, SourceRange range) {
+std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast::Call &call,
+                                                 SourceRange range) {
   if (!llvm::is_contained(kFunctions, name.str()))
     return std::nullopt;
   ModelList arguments;
   for (const ast::Argument &argument : call.arguments) {
     if (argument.name) {
-      diags.error(Code::UnknownArgument, argument.name->range, fmt::format("'{}' takes its arguments by place", name.str()));
+      diags.error(Code::UnknownArgument, argument.name->range,
+                  fmt::format("'{}' takes its arguments by place", name.str()));
       return ModelValue{};
     }
     arguments.push_back(eval(*argument.value));
@@ -105,14 +116,16 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   if (name == "log2")
     return unary(logTwo);
   if (name == "sqrt") {
-    if (arguments.size() != 1 || !arguments[0].number()->dimensionless() || arguments[0].number()->value.sign() < 0)
+    if (arguments.size() != 1 || !arguments[0].number()->dimensionless() ||
+        arguments[0].number()->value.sign() < 0)
       return wrong("sqrt(number), not negative");
     return ModelValue{Quantity(Rational::ofDouble(std::sqrt(arguments[0].number()->toDouble())))};
   }
   if (name == "ceil_div" || name == "floor_div") {
     if (arguments.size() != 2)
       return wrong("a function of two numbers");
-    auto r = (name == "ceil_div" ? ceilDivide : floorDivide)(*arguments[0].number(), *arguments[1].number());
+    auto r = (name == "ceil_div" ? ceilDivide : floorDivide)(*arguments[0].number(),
+                                                             *arguments[1].number());
     if (r)
       return ModelValue{*r};
     diags.error(r.problem().code, range, r.problem().message);
@@ -143,9 +156,12 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   return ModelValue{best};
 }
 
-/// Evaluates arguments where they are written (`argumentScope`) and declares the callee's parameters in `into`.
-bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee, const std::vector<ast::Argument> &arguments,
-                                  SourceRange range, Scope *argumentScope, const std::map<std::string, int64_t> &overrides) {
+/// Evaluates arguments where they are written (`argumentScope`) and declares the callee's
+/// parameters in `into`.
+bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
+                                  const std::vector<ast::Argument> &arguments, SourceRange range,
+                                  Scope *argumentScope,
+                                  const std::map<std::string, int64_t> &overrides) {
   size_t errorsBefore = diags.errors();
   std::vector<std::string> names;
   for (const ast::Parameter &p : callee.parameters)
@@ -162,7 +178,9 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee, c
       named = true;
       name = argument.name->text;
       if (!llvm::is_contained(names, name)) {
-        diags.error(Code::UnknownArgument, where, fmt::format("'{}' has no parameter '{}'", callee.name.text, name))
+        diags
+            .error(Code::UnknownArgument, where,
+                   fmt::format("'{}' has no parameter '{}'", callee.name.text, name))
             .suggest(nearest(name, names))
             .note(callee.name.range, fmt::format("'{}' is declared here", callee.name.text));
         continue;
@@ -171,14 +189,17 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee, c
       diags.error(Code::ArgumentOrder, where, "an argument by place cannot follow one by name");
       continue;
     } else if (place >= names.size()) {
-      diags.error(Code::TooManyArguments, where, fmt::format("'{}' takes {} arguments", callee.name.text, names.size()))
+      diags
+          .error(Code::TooManyArguments, where,
+                 fmt::format("'{}' takes {} arguments", callee.name.text, names.size()))
           .note(callee.name.range, "declared here");
       break;
     } else {
       name = names[place++];
     }
     if (auto earlier = given.find(name); earlier != given.end()) {
-      diags.error(Code::DuplicateArgument, where, fmt::format("'{}' is given twice", name)).note(earlier->second.first->value->range, "the first time");
+      diags.error(Code::DuplicateArgument, where, fmt::format("'{}' is given twice", name))
+          .note(earlier->second.first->value->range, "the first time");
       continue;
     }
     given[name] = {&argument, eval(*argument.value)};
@@ -193,7 +214,10 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee, c
     } else if (p.defaultValue) {
       value = eval(*p.defaultValue);
     } else {
-      diags.error(Code::MissingArgument, range, fmt::format("'{}' needs a value for '{}'", callee.name.text, p.name.text)).note(p.name.range, "this parameter has no default");
+      diags
+          .error(Code::MissingArgument, range,
+                 fmt::format("'{}' needs a value for '{}'", callee.name.text, p.name.text))
+          .note(p.name.range, "this parameter has no default");
     }
     declare(p.name, std::move(value), false);
   }
@@ -201,10 +225,14 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee, c
   return diags.errors() == errorsBefore;
 }
 
-ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range) {
+ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::Call &call,
+                                    SourceRange range) {
   std::string label = std::exchange(pendingName, {});
   if (llvm::is_contained(calls, &module) || calls.size() > kMaxCallDepth) {
-    diags.error(Code::RecursiveDefinition, range, fmt::format("module '{}' uses itself", module.name.text)).note(module.name.range, "declared here");
+    diags
+        .error(Code::RecursiveDefinition, range,
+               fmt::format("module '{}' uses itself", module.name.text))
+        .note(module.name.range, "declared here");
     return {};
   }
   Scope body;
@@ -221,7 +249,9 @@ ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::C
   for (const ast::Name &result : module.results) {
     auto found = body.variables.find(result.text);
     if (found == body.variables.end())
-      diags.error(Code::MissingResult, result.range, fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));
+      diags.error(
+          Code::MissingResult, result.range,
+          fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));
     results.push_back(found == body.variables.end() ? ModelValue{} : found->second.value);
   }
   scope = saved;

@@ -1,4 +1,5 @@
-// Expressions in a model body: numbers are computed exactly, tensors become element-wise operations.
+// Expressions in a model body: numbers are computed exactly, tensors become element-wise
+// operations.
 #include "lib/syntax/Evaluate.h"
 #include "lib/syntax/ModelBuilder.h"
 #include <fmt/format.h>
@@ -34,19 +35,24 @@ ModelValue ModelBuilder::eval(const ast::Expr &expr) {
           return {list};
         } else if constexpr (std::is_same_v<T, ast::Range>) {
           auto list = std::make_shared<ModelList>();
-          auto low = integer(*node.low, "the start of a range"), high = integer(*node.high, "the end of a range");
-          auto step = node.step ? integer(*node.step, "the step of a range", 1) : std::optional<int64_t>(1);
+          auto low = integer(*node.low, "the start of a range"),
+               high = integer(*node.high, "the end of a range");
+          auto step =
+              node.step ? integer(*node.step, "the step of a range", 1) : std::optional<int64_t>(1);
           if (!low || !high || !step)
             return {};
           if (*high - *low > 100000 * *step) {
-            diags.error(Code::TooManyValues, expr.range, "a loop of more than 100000 iterations").help("'repeat' keeps identical layers as one");
+            diags.error(Code::TooManyValues, expr.range, "a loop of more than 100000 iterations")
+                .help("'repeat' keeps identical layers as one");
             return {};
           }
-          for (int64_t i = *low; i <= *high; i = node.powersOfTwo ? std::max<int64_t>(1, i) * 2 : i + *step)
+          for (int64_t i = *low; i <= *high;
+               i = node.powersOfTwo ? std::max<int64_t>(1, i) * 2 : i + *step)
             list->push_back({Quantity::number(i)});
           return {list};
         } else {
-          diags.error(Code::WrongType, expr.range, "a model body has no use for this value").help("sets and maps belong into machines and trainings");
+          diags.error(Code::WrongType, expr.range, "a model body has no use for this value")
+              .help("sets and maps belong into machines and trainings");
           return {};
         }
       },
@@ -60,7 +66,8 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   if (const ast::Declaration *found = declarations.find(reference.name, *from, range)) {
     if (found->kind == ast::DeclarationKind::Constant) {
       if (llvm::is_contained(calls, found)) {
-        diags.error(Code::RecursiveDefinition, range, fmt::format("'{}' is defined by itself", reference.name));
+        diags.error(Code::RecursiveDefinition, range,
+                    fmt::format("'{}' is defined by itself", reference.name));
         return {};
       }
       Scope outside;
@@ -73,7 +80,10 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
       scope = saved;
       return value;
     }
-    diags.error(Code::WrongNameKind, range, fmt::format("'{}' is a {}, not a value", reference.name, ast::spelling(found->kind).str()))
+    diags
+        .error(Code::WrongNameKind, range,
+               fmt::format("'{}' is a {}, not a value", reference.name,
+                           ast::spelling(found->kind).str()))
         .note(found->name.range, "declared here");
     return {};
   }
@@ -81,7 +91,8 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   for (Scope *s = scope; s; s = s->parent)
     for (auto &[name, variable] : s->variables)
       known.push_back(name);
-  auto error = diags.error(Code::UnknownName, range, fmt::format("unknown name '{}'", reference.name));
+  auto error =
+      diags.error(Code::UnknownName, range, fmt::format("unknown name '{}'", reference.name));
   if (std::string near = nearest(reference.name, known); !near.empty())
     error.suggest(near);
   else if (findOperation(reference.name))
@@ -89,13 +100,18 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
   return {};
 }
 
-ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a, SourceRange aAt, ModelValue b, SourceRange bAt) {
+ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a, SourceRange aAt,
+                               ModelValue b, SourceRange bAt) {
   using enum ast::BinaryOp;
   if (a.failed() || b.failed())
     return {};
   if (a.tensor() || b.tensor()) {
     if (a.tensor() && b.tensor()) {
-      const char *name = op == Add ? "add" : op == Subtract ? "sub" : op == Multiply ? "mul" : op == Divide ? "div" : nullptr;
+      const char *name = op == Add        ? "add"
+                         : op == Subtract ? "sub"
+                         : op == Multiply ? "mul"
+                         : op == Divide   ? "div"
+                                          : nullptr;
       if (name)
         return create(std::string("dnn.") + name, path(name), {*a.tensor(), *b.tensor()}, {}, opAt);
     } else if (op == Multiply || (op == Divide && a.tensor())) {
@@ -110,11 +126,16 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
           factor = 1 / factor;
         }
         mlir::Value tensor = a.tensor() ? *a.tensor() : *b.tensor();
-        return create("dnn.scale", path("scale"), tensor, builder.getNamedAttr("factor", builder.getF64FloatAttr(factor)), opAt);
+        return create("dnn.scale", path("scale"), tensor,
+                      builder.getNamedAttr("factor", builder.getF64FloatAttr(factor)), opAt);
       }
     }
-    diags.error(Code::WrongType, opAt, fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()))
-        .help("tensors are added, subtracted, multiplied and divided with tensors, or multiplied and divided by a number");
+    diags
+        .error(Code::WrongType, opAt,
+               fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
+                           a.describe(), b.describe()))
+        .help("tensors are added, subtracted, multiplied and divided with tensors, or multiplied "
+              "and divided by a number");
     return {};
   }
   if (op == And || op == Or) {
@@ -124,7 +145,9 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
     if (isComparison(op)) {
       auto c = compare(*x, *y);
       if (!c) {
-        diags.error(c.problem().code, opAt, c.problem().message).note(aAt, describe(x->dimension)).note(bAt, describe(y->dimension));
+        diags.error(c.problem().code, opAt, c.problem().message)
+            .note(aAt, describe(x->dimension))
+            .note(bAt, describe(y->dimension));
         return {};
       }
       return {*applyComparison(op, *c)};
@@ -135,14 +158,18 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
       return {};
     }
     return {*r};
-  } else if ((op == Equal || op == NotEqual) && a.content.index() == b.content.index() && !a.list()) {
+  } else if ((op == Equal || op == NotEqual) && a.content.index() == b.content.index() &&
+             !a.list()) {
     return {(a.content == b.content) == (op == Equal)};
   } else if (op == Add && a.list() && b.list()) {
     auto joined = std::make_shared<ModelList>(*a.list());
     joined->insert(joined->end(), b.list()->begin(), b.list()->end());
     return {joined};
   }
-  diags.error(Code::WrongType, opAt, fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(), a.describe(), b.describe()))
+  diags
+      .error(Code::WrongType, opAt,
+             fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
+                         a.describe(), b.describe()))
       .note(aAt, a.describe())
       .note(bAt, b.describe());
   return {};
@@ -155,15 +182,18 @@ ModelValue ModelBuilder::evalChain(const ast::Chain &chain) {
   bool comparison = false;
   for (const auto &link : chain.rest) {
     // `and`, `or` decide without looking further, so that a guard protects what follows it.
-    if (value.truth() && ((link.op == ast::BinaryOp::And && !*value.truth()) || (link.op == ast::BinaryOp::Or && *value.truth())))
+    if (value.truth() && ((link.op == ast::BinaryOp::And && !*value.truth()) ||
+                          (link.op == ast::BinaryOp::Or && *value.truth())))
       continue;
     if (comparison && isComparison(link.op)) {
-      diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained").help("write 'a < b and b < c'");
+      diags.error(Code::WrongType, link.opRange, "comparisons cannot be chained")
+          .help("write 'a < b and b < c'");
       return {};
     }
     comparison = isComparison(link.op);
     ModelValue right = eval(*link.operand);
-    value = apply(link.op, link.opRange, std::move(value), range, std::move(right), link.operand->range);
+    value = apply(link.op, link.opRange, std::move(value), range, std::move(right),
+                  link.operand->range);
     range = range.to(link.operand->range);
   }
   return value;
@@ -179,7 +209,9 @@ ModelValue ModelBuilder::evalUnary(const ast::Unary &unary, SourceRange range) {
     return {Quantity(Rational(0) - value.number()->value, value.number()->dimension)};
   if (unary.op == ast::UnaryOp::Negate && value.tensor())
     return create("dnn.neg", path("neg"), *value.tensor(), {}, range);
-  diags.error(Code::WrongType, range, fmt::format("'{}' has no meaning for {}", ast::spelling(unary.op).str(), value.describe()));
+  diags.error(
+      Code::WrongType, range,
+      fmt::format("'{}' has no meaning for {}", ast::spelling(unary.op).str(), value.describe()));
   return {};
 }
 
@@ -190,12 +222,14 @@ ModelValue ModelBuilder::evalIndex(const ast::Index &index, SourceRange range) {
     if (!i || value.failed())
       return {};
     if (!value.list()) {
-      diags.error(Code::WrongType, range, fmt::format("{} cannot be indexed", value.describe())).help("'slice' takes a part of a tensor");
+      diags.error(Code::WrongType, range, fmt::format("{} cannot be indexed", value.describe()))
+          .help("'slice' takes a part of a tensor");
       return {};
     }
     int64_t size = static_cast<int64_t>(value.list()->size());
     if (*i < -size || *i >= size) {
-      diags.error(Code::IndexOutOfRange, position->range, fmt::format("index {} of a list of {}", *i, size));
+      diags.error(Code::IndexOutOfRange, position->range,
+                  fmt::format("index {} of a list of {}", *i, size));
       return {};
     }
     ModelValue element = (*value.list())[static_cast<size_t>(*i < 0 ? *i + size : *i)];
@@ -209,7 +243,8 @@ std::optional<bool> ModelBuilder::condition(const ast::Expr &expr) {
   if (value.truth())
     return *value.truth();
   if (!value.failed())
-    diags.error(Code::WrongType, expr.range, fmt::format("a condition is true or false, not {}", value.describe()));
+    diags.error(Code::WrongType, expr.range,
+                fmt::format("a condition is true or false, not {}", value.describe()));
   return std::nullopt;
 }
 
@@ -224,32 +259,39 @@ ModelValue ModelBuilder::evalConditional(const ast::Conditional &conditional) {
   return eval(*conditional.otherwise);
 }
 
-std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *what, int64_t least) {
+std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *what,
+                                             int64_t least) {
   ModelValue value = eval(expr);
   if (value.failed())
     return std::nullopt;
   if (!value.number()) {
-    diags.error(Code::WrongType, expr.range, fmt::format("{} is an integer, not {}", what, value.describe()));
+    diags.error(Code::WrongType, expr.range,
+                fmt::format("{} is an integer, not {}", what, value.describe()));
     return std::nullopt;
   }
   if (!value.number()->dimensionless()) {
-    diags.error(Code::UnexpectedUnit, expr.range, fmt::format("{} is a plain integer, but this is a {}", what, describe(value.number()->dimension)));
+    diags.error(Code::UnexpectedUnit, expr.range,
+                fmt::format("{} is a plain integer, but this is a {}", what,
+                            describe(value.number()->dimension)));
     return std::nullopt;
   }
   auto i = value.number()->toInt64();
   if (!i) {
-    diags.error(value.number()->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, expr.range,
+    diags.error(value.number()->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger,
+                expr.range,
                 fmt::format("{} is an integer, but this is {}", what, value.number()->print()));
     return std::nullopt;
   }
   if (*i < least) {
-    diags.error(Code::OutOfRange, expr.range, fmt::format("{} is at least {}, but this is {}", what, least, *i));
+    diags.error(Code::OutOfRange, expr.range,
+                fmt::format("{} is at least {}, but this is {}", what, least, *i));
     return std::nullopt;
   }
   return i;
 }
 
-std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &value, SourceRange at, const char *what) {
+std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &value,
+                                                             SourceRange at, const char *what) {
   if (value.failed())
     return std::nullopt;
   std::vector<int64_t> out;
@@ -258,18 +300,24 @@ std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &v
       auto i = element.number() ? element.number()->toInt64() : std::nullopt;
       if (!i) {
         if (!element.failed())
-          diags.error(Code::NotAnInteger, at, fmt::format("{} holds integers, but one of them is {}", what, element.describe()));
+          diags.error(
+              Code::NotAnInteger, at,
+              fmt::format("{} holds integers, but one of them is {}", what, element.describe()));
         return std::nullopt;
       }
       out.push_back(*i);
     }
     return out;
   }
-  diags.error(Code::WrongType, at, fmt::format("{} is a list of integers, not {}", what, value.describe())).help("write it as [2, 3]");
+  diags
+      .error(Code::WrongType, at,
+             fmt::format("{} is a list of integers, not {}", what, value.describe()))
+      .help("write it as [2, 3]");
   return std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> ModelBuilder::integers(const ast::Expr &expr, const char *what) {
+std::optional<std::vector<int64_t>> ModelBuilder::integers(const ast::Expr &expr,
+                                                           const char *what) {
   return integersOf(eval(expr), expr.range, what);
 }
 

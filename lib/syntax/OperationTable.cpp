@@ -1,4 +1,5 @@
-// Adding an operation: its line here, its trained tensors in BuildOperation.cpp, the operation in dialects/dnn.
+// Adding an operation: its line here, its trained tensors in BuildOperation.cpp, the operation in
+// dialects/dnn.
 #include "lib/syntax/OperationTable.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -7,26 +8,43 @@ namespace {
 
 using enum AttributeKind;
 
-AttributeSpec positive(llvm::StringRef name, bool required = true) { return {name, Integer, required, {}, 1}; }
+AttributeSpec positive(llvm::StringRef name, bool required = true) {
+  return {name, Integer, required, {}, 1};
+}
 AttributeSpec axis() { return {"axis", Integer, true, {}}; }
 
 std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
-  std::vector<AttributeSpec> all{{"kernel", Pair, true, {}, 1}, {"stride", Pair, false, {}, 1}, {"padding", Pair, false, {}, 0}};
+  std::vector<AttributeSpec> all{{"kernel", Pair, true, {}, 1},
+                                 {"stride", Pair, false, {}, 1},
+                                 {"padding", Pair, false, {}, 0}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 
 std::vector<OperationSpec> makeTable() {
-  AttributeSpec bias{"bias", Boolean}, epsilon{"epsilon", Number}, dilation{"dilation", Pair, false, {}, 1};
+  AttributeSpec bias{"bias", Boolean}, epsilon{"epsilon", Number},
+      dilation{"dilation", Pair, false, {}, 1};
   AttributeSpec groups = positive("groups", false), out = positive("out");
   std::vector<OperationSpec> table = {
       {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
       {"conv2d", "dnn.conv2d", {"x"}, window({out, dilation, groups, bias})},
-      {"conv_transpose2d", "dnn.conv_transpose2d", {"x"}, window({out, dilation, groups, bias, {"output_padding", Pair, false, {}, 0}})},
+      {"conv_transpose2d",
+       "dnn.conv_transpose2d",
+       {"x"},
+       window({out, dilation, groups, bias, {"output_padding", Pair, false, {}, 0}})},
       {"depthwise_conv2d", "dnn.depthwise_conv2d", {"x"}, window({dilation, bias})},
       {"matmul", "dnn.matmul", {"a", "b"}, {{"transpose_a", Boolean}, {"transpose_b", Boolean}}},
-      {"embedding", "dnn.embedding", {"ids"}, {positive("rows"), positive("dim"), {"table", Tensor}}},
-      {"embedding_bag", "dnn.embedding_bag", {"ids"}, {positive("rows"), positive("dim"), {"mode", Word, false, {"sum", "mean"}}, {"table", Tensor}}},
+      {"embedding",
+       "dnn.embedding",
+       {"ids"},
+       {positive("rows"), positive("dim"), {"table", Tensor}}},
+      {"embedding_bag",
+       "dnn.embedding_bag",
+       {"ids"},
+       {positive("rows"),
+        positive("dim"),
+        {"mode", Word, false, {"sum", "mean"}},
+        {"table", Tensor}}},
       {"positions", "", {"seq", "hidden"}, {}},
       {"parameter", "", {"dims"}, {}},
       {"layer_norm", "dnn.layer_norm", {"x"}, {epsilon, bias}},
@@ -53,7 +71,10 @@ std::vector<OperationSpec> makeTable() {
       {"segment_sum", "dnn.segment_sum", {"x", "ids"}, {positive("segments")}},
       {"spmm", "dnn.spmm", {"row_offsets", "columns", "values", "dense"}, {}},
       {"topk", "dnn.topk", {"x"}, {positive("k")}},
-      {"moe", "dnn.moe", {"x"}, {positive("experts"), positive("inner"), positive("top_k"), {"capacity_factor", Number}}},
+      {"moe",
+       "dnn.moe",
+       {"x"},
+       {positive("experts"), positive("inner"), positive("top_k"), {"capacity_factor", Number}}},
       {"interaction", "dnn.interaction", {"x"}, {}},
       {"reduce_mean", "dnn.reduce_mean", {"x"}, {axis()}},
       {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
@@ -61,10 +82,18 @@ std::vector<OperationSpec> makeTable() {
       {"mse", "dnn.mse", {"a", "b"}, {}},
       {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},
   };
-  for (auto [name, op] : {std::pair{"relu", "dnn.relu"}, {"gelu", "dnn.gelu"}, {"silu", "dnn.silu"}, {"swish", "dnn.silu"},
-                          {"sigmoid", "dnn.sigmoid"}, {"tanh", "dnn.tanh"}, {"exp", "dnn.exp"}, {"sqrt", "dnn.sqrt"}, {"neg", "dnn.neg"}})
+  for (auto [name, op] : {std::pair{"relu", "dnn.relu"},
+                          {"gelu", "dnn.gelu"},
+                          {"silu", "dnn.silu"},
+                          {"swish", "dnn.silu"},
+                          {"sigmoid", "dnn.sigmoid"},
+                          {"tanh", "dnn.tanh"},
+                          {"exp", "dnn.exp"},
+                          {"sqrt", "dnn.sqrt"},
+                          {"neg", "dnn.neg"}})
     table.push_back({name, op, {"x"}, {}});
-  for (auto [name, op] : {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
+  for (auto [name, op] :
+       {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
     table.push_back({name, op, {"a", "b"}, {}});
   return table;
 }

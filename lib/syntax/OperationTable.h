@@ -1,5 +1,5 @@
-// What `.dnn` calls look like: operands, attributes and trained tensors of every operation. One table for the
-// elaborator's checks, for suggestions and for the documentation.
+// What `.dnn` calls look like: operands, attributes and trained tensors of every operation. One
+// table for the elaborator's checks, for suggestions and for the documentation.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -45,19 +45,24 @@ struct Program::Data {
   Sources::Unit *main = nullptr;
   std::set<const ast::Declaration *> evaluating;
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
-  std::vector<std::pair<Constant, const ast::Entry *>> requirements; ///< of the job, to be checked against its machine
+  std::vector<std::pair<Constant, const ast::Entry *>>
+      requirements; ///< of the job, to be checked against its machine
 };
 
-Program::Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path, const ElaborateOptions &options)
+Program::Program(Diagnostics &diags, mlir::MLIRContext &context, const std::string &path,
+                 const ElaborateOptions &options)
     : data(std::make_unique<Data>(diags, context, options)) {
   std::string file = path;
   if (!llvm::sys::fs::exists(file)) // `accord compile gpt3.dnn` means the catalogue's
     if (std::string shipped = options.catalog + "/" + llvm::sys::path::filename(path).str();
-        (path == llvm::sys::path::filename(path) || path == "catalog/" + llvm::sys::path::filename(path).str()) && llvm::sys::fs::exists(shipped))
+        (path == llvm::sys::path::filename(path) ||
+         path == "catalog/" + llvm::sys::path::filename(path).str()) &&
+        llvm::sys::fs::exists(shipped))
       file = shipped;
   data->main = data->sources.load(file, {});
   if (data->main && data->main->file->declarations.empty() && !diags.hasErrors())
-    diags.error(Code::EmptyFile, {data->main->file->id, 0, 0}, fmt::format("'{}' declares nothing", path));
+    diags.error(Code::EmptyFile, {data->main->file->id, 0, 0},
+                fmt::format("'{}' declares nothing", path));
 }
 Program::~Program() = default;
 
@@ -78,9 +83,14 @@ const ast::Declaration *Program::Data::pick(std::vector<const ast::Declaration *
 bool Program::Data::modelCall(const ast::Declaration &train, TrainingJob &job) {
   const ast::Expr *expr = train.value.get();
   auto *call = expr ? expr->as<ast::Call>() : nullptr;
-  auto *reference = call ? call->callee->as<ast::Reference>() : expr ? expr->as<ast::Reference>() : nullptr;
+  auto *reference = call   ? call->callee->as<ast::Reference>()
+                    : expr ? expr->as<ast::Reference>()
+                           : nullptr;
   if (!reference) {
-    diags.error(Code::WrongType, expr ? expr->range : train.name.range, fmt::format("training '{}' does not say which model it trains", train.name.text)).help("for example: train t = gpt2(layers = 12) on a100_80g { … }");
+    diags
+        .error(Code::WrongType, expr ? expr->range : train.name.range,
+               fmt::format("training '{}' does not say which model it trains", train.name.text))
+        .help("for example: train t = gpt2(layers = 12) on a100_80g { … }");
     return false;
   }
   SourceRange at = call ? call->callee->range : expr->range;
@@ -91,9 +101,14 @@ bool Program::Data::modelCall(const ast::Declaration &train, TrainingJob &job) {
       if (auto *d = sources.find(name, train, {}); d && d->kind == ast::DeclarationKind::Model)
         models.push_back(name);
     if (job.model)
-      diags.error(Code::WrongNameKind, at, fmt::format("'{}' is a {}, not a model", reference->name, ast::spelling(job.model->kind).str())).note(job.model->name.range, "declared here");
+      diags
+          .error(Code::WrongNameKind, at,
+                 fmt::format("'{}' is a {}, not a model", reference->name,
+                             ast::spelling(job.model->kind).str()))
+          .note(job.model->name.range, "declared here");
     else
-      diags.error(Code::UnknownName, at, fmt::format("unknown model '{}'", reference->name)).suggest(nearest(reference->name, models));
+      diags.error(Code::UnknownName, at, fmt::format("unknown model '{}'", reference->name))
+          .suggest(nearest(reference->name, models));
     return false;
   }
   job.arguments = call ? &call->arguments : nullptr;
@@ -119,13 +134,18 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   for (auto &[condition, entry] : settings.requirements) {
     auto *rule = entry->as<ast::Rule>();
     Position p = diags.sources().position(entry->range);
-    std::string text = rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
-    job.requirements.push_back(requirement(condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
+    std::string text =
+        rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
+    job.requirements.push_back(requirement(
+        condition, text, {diags.sources().path(entry->range.file).str(), p.line, p.column}));
   }
   requirements = std::move(settings.requirements);
   for (const ast::Declaration &other : main->file->declarations)
     if (other.kind == ast::DeclarationKind::Sparsity && other.target.text == job.name)
-      diags.error(Code::SparsityNotSupported, other.kindRange, fmt::format("not supported yet: sparsity for '{}'", job.name)).note(train.name.range, "the training is declared here");
+      diags
+          .error(Code::SparsityNotSupported, other.kindRange,
+                 fmt::format("not supported yet: sparsity for '{}'", job.name))
+          .note(train.name.range, "the training is declared here");
   return diags.errors() == before ? std::optional(std::move(job)) : std::nullopt;
 }
 
@@ -136,7 +156,8 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
   if (options.batch.empty())
     job.assumptions.push_back("batch = 1: the file has no training; --batch changes it");
   if (options.precision.empty())
-    job.assumptions.push_back("precision = mixed(bf16): the file has no training; --precision changes it");
+    job.assumptions.push_back(
+        "precision = mixed(bf16): the file has no training; --precision changes it");
   if (options.optimizer.empty())
     job.assumptions.push_back("optimizer = adam: the file has no training; --optimizer changes it");
   return job;
@@ -144,11 +165,13 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
 
 /// An expression given on the command line.
 std::optional<Constant> Program::Data::written(const std::string &text, const char *option) {
-  FileId id = diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value = {}", text));
+  FileId id =
+      diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value = {}", text));
   auto tree = parse(diags, id);
   if (!tree || !tree->complete || tree->declarations.size() != 1 || !tree->declarations[0].value)
     return std::nullopt;
-  return evaluate(*tree->declarations[0].value, diags, [](llvm::StringRef, SourceRange) { return std::nullopt; });
+  return evaluate(*tree->declarations[0].value, diags,
+                  [](llvm::StringRef, SourceRange) { return std::nullopt; });
 }
 
 bool Program::Data::overrides(TrainingJob &job) {
@@ -184,9 +207,12 @@ bool Program::Data::overrides(TrainingJob &job) {
         job.microbatches.push_back(size);
     if (!job.microbatches.empty() && job.microbatches.back() != job.batch)
       job.microbatches.push_back(job.batch);
-    job.assumptions.push_back("microbatch: powers of two that divide the batch, as nothing says which");
+    job.assumptions.push_back(
+        "microbatch: powers of two that divide the batch, as nothing says which");
   } else if (llvm::none_of(job.microbatches, [&](int64_t size) { return job.batch % size == 0; })) {
-    diags.error(Code::BatchNotDivisible, job.declaration ? job.declaration->name.range : SourceRange{}, fmt::format("no micro-batch size that is offered divides the batch of {}", job.batch));
+    diags.error(
+        Code::BatchNotDivisible, job.declaration ? job.declaration->name.range : SourceRange{},
+        fmt::format("no micro-batch size that is offered divides the batch of {}", job.batch));
   }
   return diags.errors() == before;
 }
@@ -208,7 +234,11 @@ std::optional<TrainingJob> Program::job() {
                   : declaration.kind == ast::DeclarationKind::Jobs   ? Code::JobsNotSupported
                                                                      : Code::WrongNameKind;
       bool later = code != Code::WrongNameKind;
-      d.diags.error(code, declaration.name.range, later ? fmt::format("not supported yet: {} '{}'", ast::spelling(declaration.kind).str(), d.options.train) : fmt::format("'{}' is a {}, nothing to train", d.options.train, ast::spelling(declaration.kind).str()));
+      d.diags.error(code, declaration.name.range,
+                    later ? fmt::format("not supported yet: {} '{}'",
+                                        ast::spelling(declaration.kind).str(), d.options.train)
+                          : fmt::format("'{}' is a {}, nothing to train", d.options.train,
+                                        ast::spelling(declaration.kind).str()));
       return std::nullopt;
     }
   }
@@ -220,13 +250,19 @@ std::optional<TrainingJob> Program::job() {
     }
   SourceRange start{d.main->file->id, 0, 0};
   if (!d.options.train.empty() && !chosen) {
-    d.diags.error(Code::UnknownName, start, fmt::format("--train: no training or model '{}' in this file", d.options.train)).suggest(nearest(d.options.train, names));
+    d.diags
+        .error(Code::UnknownName, start,
+               fmt::format("--train: no training or model '{}' in this file", d.options.train))
+        .suggest(nearest(d.options.train, names));
     return std::nullopt;
   }
   if (!chosen && !trains.empty()) {
     chosen = d.pick(trains);
     if (!chosen) {
-      auto error = d.diags.error(Code::AmbiguousTraining, trains[0]->name.range, "the file has several trainings").help("choose one with --train");
+      auto error = d.diags
+                       .error(Code::AmbiguousTraining, trains[0]->name.range,
+                              "the file has several trainings")
+                       .help("choose one with --train");
       for (const ast::Declaration *one : trains)
         error.note(one->name.range, fmt::format("--train {}", one->name.text));
       return std::nullopt;
@@ -234,17 +270,23 @@ std::optional<TrainingJob> Program::job() {
   } else if (!chosen && !models.empty()) {
     chosen = d.pick(models);
     if (!chosen) {
-      auto error = d.diags.error(Code::AmbiguousModel, models[0]->name.range, "the file has several models and no training").help("choose one with --train");
+      auto error = d.diags
+                       .error(Code::AmbiguousModel, models[0]->name.range,
+                              "the file has several models and no training")
+                       .help("choose one with --train");
       for (const ast::Declaration *one : models)
         error.note(one->name.range, fmt::format("--train {}", one->name.text));
       return std::nullopt;
     }
   } else if (!chosen) {
     if (d.main->file->complete)
-      d.diags.error(Code::NoTraining, start, "the file has nothing to train").help("declare a model, and a 'train' block that says on what and how");
+      d.diags.error(Code::NoTraining, start, "the file has nothing to train")
+          .help("declare a model, and a 'train' block that says on what and how");
     return std::nullopt;
   }
-  std::optional<TrainingJob> job = chosen->kind == ast::DeclarationKind::Train ? d.ofTrain(*chosen) : std::optional(d.ofModel(*chosen));
+  std::optional<TrainingJob> job = chosen->kind == ast::DeclarationKind::Train
+                                       ? d.ofTrain(*chosen)
+                                       : std::optional(d.ofModel(*chosen));
   if (!job || !d.overrides(*job))
     return std::nullopt;
   if (!d.options.target.empty()) {
@@ -256,7 +298,7 @@ std::optional<TrainingJob> Program::job() {
 
 accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from) {
   Data &d = *data;
-  SourceRange at = from.valid() ? from : SourceRange{d.main->file->id, 0, 0};
+  SourceRange at = from; // no place: the name comes from the command line
   const ast::Declaration *found = d.sources.find(*d.main, name, at);
   if (!found && llvm::StringRef(name).ends_with(".accel")) { // --target my_machine.accel
     Sources::Unit *unit = d.sources.load(name, from);
@@ -268,7 +310,9 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
         all.push_back(&declaration);
     if (all.size() != 1) {
       SourceRange start{unit->file->id, 0, 0};
-      auto error = d.diags.error(all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start, fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
+      auto error = d.diags.error(
+          all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start,
+          fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
       for (const ast::Declaration *one : all)
         error.note(one->name.range, fmt::format("'{}'", one->name.text));
       return nullptr;
@@ -283,16 +327,27 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
     std::vector<std::string> known = d.sources.catalogAccelerators();
     for (const std::string &visible : d.sources.names(*d.main))
       known.push_back(visible);
-    d.diags.error(Code::UnknownName, at, fmt::format("unknown machine '{}'", name)).suggest(nearest(name, known)).help(fmt::format("the catalogue has {}", fmt::join(d.sources.catalogAccelerators(), ", ")));
+    d.diags
+        .error(Code::UnknownName, at,
+               fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
+        .suggest(nearest(name, known))
+        .help(
+            fmt::format("the catalogue has {}", fmt::join(d.sources.catalogAccelerators(), ", ")));
     return nullptr;
   }
   if (found->kind == ast::DeclarationKind::Cluster) {
-    auto error = d.diags.error(Code::NotSupported, at, fmt::format("not supported yet: planning on a cluster ('{}')", name));
-    error.note(found->name.range, "the cluster is declared here").help("plan for one of its devices with --target");
+    auto error =
+        d.diags.error(Code::NotSupported, at,
+                      fmt::format("not supported yet: planning on a cluster ('{}')", name));
+    error.note(found->name.range, "the cluster is declared here")
+        .help("plan for one of its devices with --target");
     return nullptr;
   }
   if (found->kind != ast::DeclarationKind::Accelerator) {
-    d.diags.error(Code::WrongNameKind, at, fmt::format("'{}' is a {}, not a machine", name, ast::spelling(found->kind).str())).note(found->name.range, "declared here");
+    d.diags
+        .error(Code::WrongNameKind, at,
+               fmt::format("'{}' is a {}, not a machine", name, ast::spelling(found->kind).str()))
+        .note(found->name.range, "declared here");
     return nullptr;
   }
   auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
@@ -312,8 +367,14 @@ accel::AcceleratorOp Program::machineOf(const TrainingJob &job) {
       if (declaration.kind == ast::DeclarationKind::Accelerator)
         own.push_back(&declaration);
     if (own.size() != 1) {
-      SourceRange at = job.declaration ? job.declaration->name.range : SourceRange{d.main->file->id, 0, 0};
-      d.diags.error(own.empty() ? Code::NoTarget : Code::AmbiguousTarget, at, own.empty() ? fmt::format("nothing says on which machine '{}' is trained", job.name) : "the file has several machines").help("add 'on a100_80g' to the training, or --target a100_80g");
+      SourceRange at =
+          job.declaration ? job.declaration->name.range : SourceRange{d.main->file->id, 0, 0};
+      d.diags
+          .error(own.empty() ? Code::NoTarget : Code::AmbiguousTarget, at,
+                 own.empty()
+                     ? fmt::format("nothing says on which machine '{}' is trained", job.name)
+                     : "the file has several machines")
+          .help("add 'on a100_80g' to the training, or --target a100_80g");
       return nullptr;
     }
     name = own[0]->name.text;
@@ -321,14 +382,16 @@ accel::AcceleratorOp Program::machineOf(const TrainingJob &job) {
   accel::AcceleratorOp op = machine(name, job.targetAt);
   if (!op || d.requirements.empty())
     return op;
-  mlir::ScopedDiagnosticHandler quiet(&d.context, [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::ScopedDiagnosticHandler quiet(&d.context,
+                                      [](mlir::Diagnostic &) { return mlir::success(); });
   if (auto plain = machineFrom(op); mlir::succeeded(plain))
     for (auto &[condition, entry] : d.requirements)
       checkRequirement(condition, *plain, d.diags);
   return op;
 }
 
-dnn::ModelOp Program::model(const TrainingJob &job, const std::map<std::string, int64_t> &overrides) {
+dnn::ModelOp Program::model(const TrainingJob &job,
+                            const std::map<std::string, int64_t> &overrides) {
   ModelRequest request;
   request.symbol = job.name;
   request.model = job.model;
@@ -368,17 +431,22 @@ void Program::checkAll() {
     if (declaration.kind == ast::DeclarationKind::Accelerator) {
       auto [slot, isNew] = d.machines.try_emplace(&declaration, nullptr);
       if (isNew)
-        slot->second = elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
+        slot->second =
+            elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
-      elaborateCluster(declaration, *d.module, d.diags, d.lookupIn(declaration), [&](llvm::StringRef name) {
-        const ast::Declaration *found = d.sources.find(name, declaration, {});
-        return found && found->kind == ast::DeclarationKind::Accelerator;
-      });
-    } else if (declaration.kind == ast::DeclarationKind::Model && llvm::all_of(declaration.parameters, [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {
+      elaborateCluster(declaration, *d.module, d.diags, d.lookupIn(declaration),
+                       [&](llvm::StringRef name) {
+                         const ast::Declaration *found = d.sources.find(name, declaration, {});
+                         return found && found->kind == ast::DeclarationKind::Accelerator;
+                       });
+    } else if (declaration.kind == ast::DeclarationKind::Model &&
+               llvm::all_of(declaration.parameters,
+                            [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {
       ModelRequest request;
       request.symbol = "check." + declaration.name.text;
       request.model = &declaration;
-      request.precision = dnn::PrecisionAttr::get(&d.context, true, mlir::BFloat16Type::get(&d.context));
+      request.precision =
+          dnn::PrecisionAttr::get(&d.context, true, mlir::BFloat16Type::get(&d.context));
       if (dnn::ModelOp built = ModelBuilder(d.diags, d.sources, *d.module).build(request))
         built->erase();
     }

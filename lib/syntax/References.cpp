@@ -33,7 +33,9 @@ public:
   void visit(const std::vector<ast::Entry> &entries) {
     for (const ast::Entry &entry : entries) {
       std::visit([&](const auto &node) { one(node); }, entry.node);
-      for (const ast::ExprPtr *clause : {&entry.clauses.per, &entry.clauses.weight, &entry.clauses.confidence, &entry.clauses.samples, &entry.clauses.error})
+      for (const ast::ExprPtr *clause :
+           {&entry.clauses.per, &entry.clauses.weight, &entry.clauses.confidence,
+            &entry.clauses.samples, &entry.clauses.error})
         visit(*clause);
     }
   }
@@ -141,8 +143,9 @@ void reportUnusedNames(const ast::Declaration &declaration, Diagnostics &diags) 
   collector.visit(declaration);
   for (auto [name, input] : collector.declared)
     if (!collector.names.count(name->text))
-      diags.error(input ? Code::UnusedInput : Code::UnusedName, name->range,
-                  fmt::format("{}'{}' is never used", input ? "input " : "", name->text))
+      diags
+          .error(input ? Code::UnusedInput : Code::UnusedName, name->range,
+                 fmt::format("{}'{}' is never used", input ? "input " : "", name->text))
           .help("use it or remove it");
 }
 

@@ -4,14 +4,19 @@
 namespace accord {
 namespace {
 
-const Dimension kTime = Dimension::of(Base::Second), kBytes = Dimension::of(Base::Byte), kEnergy = Dimension::of(Base::Joule);
+const Dimension kTime = Dimension::of(Base::Second), kBytes = Dimension::of(Base::Byte),
+                kEnergy = Dimension::of(Base::Joule);
 
-Quantity of(double value, Dimension dimension) { return Quantity(Rational::ofDouble(value), dimension); }
+Quantity of(double value, Dimension dimension) {
+  return Quantity(Rational::ofDouble(value), dimension);
+}
 
 std::optional<ast::BinaryOp> operatorOf(llvm::StringRef name) {
-  for (auto op : {ast::BinaryOp::Or, ast::BinaryOp::And, ast::BinaryOp::Equal, ast::BinaryOp::NotEqual, ast::BinaryOp::Less,
-                  ast::BinaryOp::LessEqual, ast::BinaryOp::Greater, ast::BinaryOp::GreaterEqual, ast::BinaryOp::Add,
-                  ast::BinaryOp::Subtract, ast::BinaryOp::Multiply, ast::BinaryOp::Divide, ast::BinaryOp::Modulo, ast::BinaryOp::Power})
+  for (auto op : {ast::BinaryOp::Or, ast::BinaryOp::And, ast::BinaryOp::Equal,
+                  ast::BinaryOp::NotEqual, ast::BinaryOp::Less, ast::BinaryOp::LessEqual,
+                  ast::BinaryOp::Greater, ast::BinaryOp::GreaterEqual, ast::BinaryOp::Add,
+                  ast::BinaryOp::Subtract, ast::BinaryOp::Multiply, ast::BinaryOp::Divide,
+                  ast::BinaryOp::Modulo, ast::BinaryOp::Power})
     if (ast::spelling(op) == name)
       return op;
   return std::nullopt;
@@ -58,7 +63,8 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     std::vector<std::string> known;
     for (auto &[name, quantity] : names)
       known.push_back(name);
-    return Problem{Code::UnknownName, fmt::format("a plan has no '{}'", word->text), nearest(word->text, known)};
+    return Problem{Code::UnknownName, fmt::format("a plan has no '{}'", word->text),
+                   nearest(word->text, known)};
   }
   auto *call = value.as<CallValue>();
   if (!call)
@@ -85,15 +91,18 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     }
     return best;
   }
-  return Problem{Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name), {}};
+  return Problem{
+      Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name), {}};
 }
 
 namespace {
 /// Nothing if it holds, else both sides; a problem if it cannot be evaluated.
-Checked<std::optional<std::string>> violation(const Constant &condition, const std::map<std::string, Quantity> &names) {
+Checked<std::optional<std::string>> violation(const Constant &condition,
+                                              const std::map<std::string, Quantity> &names) {
   ast::BinaryOp op;
   const CallValue *call = comparison(condition, op);
-  auto left = measure(*call->arguments[0].second, names), right = measure(*call->arguments[1].second, names);
+  auto left = measure(*call->arguments[0].second, names),
+       right = measure(*call->arguments[1].second, names);
   if (!left)
     return left.problem();
   if (!right)
@@ -105,7 +114,8 @@ Checked<std::optional<std::string>> violation(const Constant &condition, const s
     return std::optional<std::string>();
   auto shown = [](const Quantity &q) {
     // Six digits are enough to read; exact values would fill a line.
-    Quantity rounded(Rational::parse(fmt::format("{:.6g}", q.toDouble())).value_or(q.value), q.dimension);
+    Quantity rounded(Rational::parse(fmt::format("{:.6g}", q.toDouble())).value_or(q.value),
+                     q.dimension);
     return rounded.print();
   };
   return std::optional(fmt::format("{} is not {} {}", shown(*left), call->name, shown(*right)));
@@ -116,7 +126,8 @@ Requirement requirement(Constant condition, std::string text, SourceLocation loc
   Requirement r;
   r.text = std::move(text);
   r.location = std::move(location);
-  r.check = [condition = std::move(condition)](const Plan &plan, const Achieved &achieved) -> std::optional<std::string> {
+  r.check = [condition = std::move(condition)](
+                const Plan &plan, const Achieved &achieved) -> std::optional<std::string> {
     auto result = violation(condition, constraintNames(plan, achieved));
     return result ? *result : std::optional(result.problem().message);
   };
@@ -126,7 +137,11 @@ Requirement requirement(Constant condition, std::string text, SourceLocation loc
 bool checkRequirement(const Constant &condition, const Machine &machine, Diagnostics &diags) {
   ast::BinaryOp op;
   if (!comparison(condition, op)) {
-    diags.error(Code::NotAConstraint, condition.range, fmt::format("a constraint compares two values, but this is {}", condition.describe())).help("for example: require step_time <= 60 s");
+    diags
+        .error(
+            Code::NotAConstraint, condition.range,
+            fmt::format("a constraint compares two values, but this is {}", condition.describe()))
+        .help("for example: require step_time <= 60 s");
     return false;
   }
   Plan sample;
@@ -138,14 +153,16 @@ bool checkRequirement(const Constant &condition, const Machine &machine, Diagnos
   // Point at the word that is unknown, if one is.
   SourceRange at = condition.range;
   std::function<void(const Constant &)> look = [&](const Constant &value) {
-    if (auto *word = value.as<Word>(); word && result.problem().message.find("'" + word->text + "'") != std::string::npos)
+    if (auto *word = value.as<Word>();
+        word && result.problem().message.find("'" + word->text + "'") != std::string::npos)
       at = value.range;
     if (auto *call = value.as<CallValue>())
       for (auto &[name, argument] : call->arguments)
         look(*argument);
   };
   look(condition);
-  diags.error(result.problem().code, at, result.problem().message).suggest(result.problem().suggestion);
+  diags.error(result.problem().code, at, result.problem().message)
+      .suggest(result.problem().suggestion);
   return false;
 }
 

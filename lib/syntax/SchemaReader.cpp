@@ -6,7 +6,10 @@ using namespace mlir;
 
 namespace accord {
 namespace {
-bool symbolic(const Constant &value) { return value.as<CallValue>() != nullptr || (value.as<Word>() && value.as<Word>()->text.find('.') != std::string::npos); }
+bool symbolic(const Constant &value) {
+  return value.as<CallValue>() != nullptr ||
+         (value.as<Word>() && value.as<Word>()->text.find('.') != std::string::npos);
+}
 } // namespace
 
 Location SchemaReader::at(SourceRange range) {
@@ -29,21 +32,30 @@ DictionaryAttr SchemaReader::dictionary() {
   return builder.getDictionaryAttr(all);
 }
 
-void SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) { entries[key.str()] = {value, range}; }
+void SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) {
+  entries[key.str()] = {value, range};
+}
 
 void SchemaReader::finish(SourceRange block) {
   for (const accel::KeySchema &key : schema.keys)
     if (key.required && !entries.count(key.name.str()))
-      diags.error(Code::MissingKey, block, fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
+      diags
+          .error(Code::MissingKey, block,
+                 fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
           .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
 }
 
-void SchemaReader::wrong(Code code, const accel::KeySchema &key, const Constant &value, std::string why) {
-  diags.error(code, value.range, fmt::format("'{}' of {} {}", key.name.str(), accel::describe(schema), why)).help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
+void SchemaReader::wrong(Code code, const accel::KeySchema &key, const Constant &value,
+                         std::string why) {
+  diags
+      .error(code, value.range,
+             fmt::format("'{}' of {} {}", key.name.str(), accel::describe(schema), why))
+      .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
 }
 
 /// Any value as it stands in an expression that is kept.
-Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text, llvm::StringRef source) {
+Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text,
+                                    llvm::StringRef source) {
   if (auto *q = value.as<Quantity>())
     return accel::QuantityAttr::get(&context, *q, text, source);
   if (auto *b = value.as<bool>())
@@ -61,9 +73,11 @@ Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text,
   return builder.getStringAttr(text);
 }
 
-Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text, llvm::StringRef source) {
+Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value,
+                               llvm::StringRef text, llvm::StringRef source) {
   using accel::ValueKind;
-  if (symbolic(value) && (key.kind == ValueKind::Quantity || key.kind == ValueKind::Integer || key.kind == ValueKind::Shape || key.kind == ValueKind::QuantityMap))
+  if (symbolic(value) && (key.kind == ValueKind::Quantity || key.kind == ValueKind::Integer ||
+                          key.kind == ValueKind::Shape || key.kind == ValueKind::QuantityMap))
     return attributeOf(value, text, source);
   auto *number = value.as<Quantity>();
   auto *word = value.as<Word>();
@@ -71,14 +85,19 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
   case ValueKind::Quantity:
   case ValueKind::QuantityMap: {
     if (!number) {
-      wrong(Code::WrongType, key, value, fmt::format("is {}, not {}", accel::expected(key), value.describe()));
+      wrong(Code::WrongType, key, value,
+            fmt::format("is {}, not {}", accel::expected(key), value.describe()));
       return {};
     }
     bool plain = llvm::is_contained(key.dimensions, Dimension{});
     if (!llvm::is_contained(key.dimensions, number->dimension)) {
-      Code code = number->dimensionless() ? Code::MissingUnit : plain ? Code::UnexpectedUnit : Code::WrongDimension;
+      Code code = number->dimensionless() ? Code::MissingUnit
+                  : plain                 ? Code::UnexpectedUnit
+                                          : Code::WrongDimension;
       wrong(code, key, value,
-            number->dimensionless() ? fmt::format("is {} and needs a unit", accel::expected(key)) : fmt::format("is {}, but this is {}", accel::expected(key), describe(number->dimension)));
+            number->dimensionless() ? fmt::format("is {} and needs a unit", accel::expected(key))
+                                    : fmt::format("is {}, but this is {}", accel::expected(key),
+                                                  describe(number->dimension)));
       return {};
     }
     return accel::QuantityAttr::get(&context, *number, text, source);
@@ -88,7 +107,10 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     auto integer = number && number->dimensionless() ? number->toInt64() : std::nullopt;
     if (integer)
       return builder.getI64IntegerAttr(*integer);
-    Code code = !number ? Code::WrongType : !number->dimensionless() ? Code::UnexpectedUnit : number->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger;
+    Code code = !number                     ? Code::WrongType
+                : !number->dimensionless()  ? Code::UnexpectedUnit
+                : number->value.isInteger() ? Code::NumberTooLarge
+                                            : Code::NotAnInteger;
     wrong(code, key, value, fmt::format("is an integer, not {}", value.describe()));
     return {};
   }
@@ -102,7 +124,11 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     if (llvm::is_contained(key.words, given))
       return builder.getStringAttr(given);
     std::vector<std::string> known(key.words.begin(), key.words.end());
-    diags.error(Code::UnknownChoice, value.range, fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe())).suggest(word ? nearest(word->text, known) : "");
+    diags
+        .error(Code::UnknownChoice, value.range,
+               fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key),
+                           value.describe()))
+        .suggest(word ? nearest(word->text, known) : "");
     return {};
   }
   case ValueKind::String:
@@ -117,17 +143,20 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
   case ValueKind::Block:
     break;
   }
-  wrong(Code::WrongType, key, value, fmt::format("is {}, not {}", accel::expected(key), value.describe()));
+  wrong(Code::WrongType, key, value,
+        fmt::format("is {}, not {}", accel::expected(key), value.describe()));
   return {};
 }
 
-Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text, llvm::StringRef source) {
+Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &value,
+                                llvm::StringRef text, llvm::StringRef source) {
   using accel::ValueKind;
   auto each = [&](const Constants &members) -> ArrayAttr {
     llvm::SmallVector<Attribute> all;
     for (const Constant &member : members) {
       llvm::StringRef written = diags.sources().text(member.range);
-      Attribute one = key.kind == ValueKind::Shape ? convert(key, member, written, source) : scalar(key, member, written, source);
+      Attribute one = key.kind == ValueKind::Shape ? convert(key, member, written, source)
+                                                   : scalar(key, member, written, source);
       if (!one)
         return {};
       all.push_back(one);
@@ -139,7 +168,12 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
     std::vector<std::string> known(key.words.begin(), key.words.end());
     for (auto &[name, member] : map->pairs) {
       if (!llvm::is_contained(key.words, llvm::StringRef(name.text))) {
-        diags.error(Code::UnknownChoice, name.range, fmt::format("'{}' is no number format that '{}' can be stated for", name.text, key.name.str())).suggest(nearest(name.text, known)).help(fmt::format("formats are {}", fmt::join(known, ", ")));
+        diags
+            .error(Code::UnknownChoice, name.range,
+                   fmt::format("'{}' is no number format that '{}' can be stated for", name.text,
+                               key.name.str()))
+            .suggest(nearest(name.text, known))
+            .help(fmt::format("formats are {}", fmt::join(known, ", ")));
         return {};
       }
       Attribute one = scalar(key, *member, diags.sources().text(member->range), source);
@@ -150,15 +184,18 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
     return builder.getDictionaryAttr(all);
   }
   if (auto *list = value.as<ListValue>()) {
-    if (key.kind == ValueKind::Shape || key.kind == ValueKind::References || key.kind == ValueKind::WordSet)
+    if (key.kind == ValueKind::Shape || key.kind == ValueKind::References ||
+        key.kind == ValueKind::WordSet)
       return each(*list->elements);
   }
   if (auto *choice = value.as<Choice>()) {
     bool set = choice->kind == Choice::Kind::Set;
     if (set && (key.kind == ValueKind::WordSet || key.kind == ValueKind::References))
       return each(*choice->members);
-    if (key.kind == ValueKind::String || key.kind == ValueKind::Boolean || key.kind == ValueKind::QuantityMap || (!set && key.kind == ValueKind::Word)) {
-      wrong(Code::ChoiceNotAllowed, key, value, fmt::format("is {} and cannot be a choice", accel::expected(key)));
+    if (key.kind == ValueKind::String || key.kind == ValueKind::Boolean ||
+        key.kind == ValueKind::QuantityMap || (!set && key.kind == ValueKind::Word)) {
+      wrong(Code::ChoiceNotAllowed, key, value,
+            fmt::format("is {} and cannot be a choice", accel::expected(key)));
       return {};
     }
     Constants members;
@@ -166,17 +203,24 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
       members = *choice->members;
     else
       members = {Constant{value.range, choice->low}, Constant{value.range, choice->high}};
-    if (choice->kind == Choice::Kind::Range && !(choice->step == Quantity(Rational(1), choice->step.dimension)))
+    if (choice->kind == Choice::Kind::Range &&
+        !(choice->step == Quantity(Rational(1), choice->step.dimension)))
       members.push_back(Constant{value.range, choice->step});
     llvm::SmallVector<Attribute> all;
     for (const Constant &member : members) {
       auto *number = member.as<Quantity>();
-      Attribute one = scalar(key, member, set || !number ? diags.sources().text(member.range) : llvm::StringRef(), source);
+      Attribute one =
+          scalar(key, member,
+                 set || !number ? diags.sources().text(member.range) : llvm::StringRef(), source);
       if (!one)
         return {};
       all.push_back(one);
     }
-    return accel::ChoiceAttr::get(&context, set ? "set" : choice->kind == Choice::Kind::PowersOfTwo ? "pow2" : "range", builder.getArrayAttr(all));
+    return accel::ChoiceAttr::get(&context,
+                                  set                                         ? "set"
+                                  : choice->kind == Choice::Kind::PowersOfTwo ? "pow2"
+                                                                              : "range",
+                                  builder.getArrayAttr(all));
   }
   Attribute one = scalar(key, value, text, source);
   if (one && key.kind == ValueKind::References)
@@ -192,7 +236,8 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
     std::vector<std::string> known;
     for (llvm::StringRef name : schema.keyNames())
       known.push_back(name.str());
-    auto error = diags.error(Code::UnknownKey, pair.key.range, fmt::format("{} has no '{}'", accel::describe(schema), pair.key.text));
+    auto error = diags.error(Code::UnknownKey, pair.key.range,
+                             fmt::format("{} has no '{}'", accel::describe(schema), pair.key.text));
     error.suggest(nearest(pair.key.text, known));
     if (!known.empty())
       error.help(fmt::format("{} has {}", accel::describe(schema), fmt::join(known, ", ")));
@@ -200,7 +245,10 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
   }
   auto [slot, isNew] = entries.try_emplace(pair.key.text, Attribute(), pair.key.range);
   if (!isNew) {
-    diags.error(Code::DuplicateKey, pair.key.range, fmt::format("'{}' is given twice", pair.key.text)).note(slot->second.second, "the first time");
+    diags
+        .error(Code::DuplicateKey, pair.key.range,
+               fmt::format("'{}' is given twice", pair.key.text))
+        .note(slot->second.second, "the first time");
     return;
   }
   Constant value = evaluate(*pair.value, diags, lookup);
@@ -220,7 +268,8 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
   }
   if (value.failed())
     return;
-  Attribute attribute = convert(*key, value, text, entry.clauses.source ? entry.clauses.source->value : "");
+  Attribute attribute =
+      convert(*key, value, text, entry.clauses.source ? entry.clauses.source->value : "");
   if (!attribute)
     return;
   if (std::string why = accel::whyNot(*key, attribute); !why.empty()) {

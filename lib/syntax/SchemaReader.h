@@ -10,10 +10,12 @@ namespace accord {
 
 class SchemaReader {
 public:
-  SchemaReader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup, const accel::BlockSchema &schema)
+  SchemaReader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup,
+               const accel::BlockSchema &schema)
       : context(context), builder(&context), diags(diags), lookup(lookup), schema(schema) {}
 
-  /// `key = value`: unknown, duplicate, wrong type, dimension or range are reported at the exact place.
+  /// `key = value`: unknown, duplicate, wrong type, dimension or range are reported at the exact
+  /// place.
   void read(const ast::KeyValue &pair, const ast::Entry &entry);
   /// A value that the caller computed (the pattern of `sparse nm(2, 4)`).
   void set(llvm::StringRef key, mlir::Attribute value, SourceRange at);
@@ -23,11 +25,14 @@ public:
   mlir::DictionaryAttr dictionary();
   /// The block's location with the places of its keys.
   mlir::Location location(SourceRange block);
-  mlir::Attribute attributeOf(const Constant &value, llvm::StringRef text, llvm::StringRef source = {});
+  mlir::Attribute attributeOf(const Constant &value, llvm::StringRef text,
+                              llvm::StringRef source = {});
 
 private:
-  mlir::Attribute convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text, llvm::StringRef source);
-  mlir::Attribute scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text, llvm::StringRef source);
+  mlir::Attribute convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
+                          llvm::StringRef source);
+  mlir::Attribute scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
+                         llvm::StringRef source);
   void wrong(Code code, const accel::KeySchema &key, const Constant &value, std::string why);
   mlir::Location at(SourceRange range);
 

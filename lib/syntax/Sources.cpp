@@ -26,7 +26,8 @@ Sources::Unit *Sources::load(const std::string &path, SourceRange from) {
   std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
   if (auto known = units.find(key); known != units.end())
     return known->second.get();
-  // The catalogue's files are shown by the name that imports give them, wherever Accord is installed.
+  // The catalogue's files are shown by the name that imports give them, wherever Accord is
+  // installed.
   llvm::StringRef shown = path;
   bool shipped = !catalog.empty() && shown.consume_front(catalog + "/");
   auto id = readFile(diags, path, from, shipped ? "catalog/" + shown.str() : path);
@@ -49,9 +50,12 @@ void Sources::declarations(Unit &unit) {
       continue;
     auto [it, isNew] = unit.names.try_emplace(declaration.name.text, &declaration);
     if (!isNew)
-      diags.error(Code::DuplicateName, declaration.name.range, fmt::format("'{}' is already declared in this file", declaration.name.text))
+      diags
+          .error(Code::DuplicateName, declaration.name.range,
+                 fmt::format("'{}' is already declared in this file", declaration.name.text))
           .note(it->second->name.range, "the earlier declaration");
-    if (declaration.kind == ast::DeclarationKind::Module || declaration.kind == ast::DeclarationKind::Model)
+    if (declaration.kind == ast::DeclarationKind::Module ||
+        declaration.kind == ast::DeclarationKind::Model)
       reportUnusedNames(declaration, diags);
   }
 }
@@ -60,23 +64,33 @@ void Sources::imports(Unit &unit) {
   std::map<std::string, const ast::Import *> seen;
   for (const ast::Import &import : unit.file->imports) {
     llvm::StringRef shown = diags.sources().path(unit.file->id);
-    std::string path = resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
+    std::string path =
+        resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
     llvm::SmallString<256> real;
     std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
     auto [it, isNew] = seen.try_emplace(key, &import);
     if (!isNew) {
-      diags.error(Code::DuplicateImport, import.pathRange, fmt::format("'{}' is imported twice", import.path)).note(it->second->pathRange, "the first time");
+      diags
+          .error(Code::DuplicateImport, import.pathRange,
+                 fmt::format("'{}' is imported twice", import.path))
+          .note(it->second->pathRange, "the first time");
       continue;
     }
     if (unit.file->language == ast::Language::Accel && llvm::StringRef(path).ends_with(".dnn")) {
-      diags.error(Code::WrongImportKind, import.pathRange, "a machine description cannot import a training description").help("import it the other way round: the .dnn file imports the .accel file");
+      diags
+          .error(Code::WrongImportKind, import.pathRange,
+                 "a machine description cannot import a training description")
+          .help("import it the other way round: the .dnn file imports the .accel file");
       continue;
     }
     auto cycle = llvm::find_if(loading, [&](const auto &step) { return step.first->path == key; });
     if (cycle != loading.end() || unit.path == key) {
-      auto error = diags.error(Code::ImportCycle, import.pathRange, fmt::format("'{}' is imported by a file that it imports itself", import.path));
+      auto error = diags.error(
+          Code::ImportCycle, import.pathRange,
+          fmt::format("'{}' is imported by a file that it imports itself", import.path));
       for (; cycle != loading.end(); ++cycle)
-        error.note(cycle->second->pathRange, fmt::format("'{}' is imported here", cycle->second->path));
+        error.note(cycle->second->pathRange,
+                   fmt::format("'{}' is imported here", cycle->second->path));
       continue;
     }
     loading.push_back({&unit, &import});
@@ -89,8 +103,12 @@ void Sources::imports(Unit &unit) {
     return; // what was not understood may be what uses them
   std::set<std::string> used = referencedNames(*unit.file);
   for (auto &[import, imported] : unit.imports)
-    if (imported->file->complete && llvm::none_of(imported->names, [&](const auto &entry) { return used.count(entry.first); }))
-      diags.error(Code::UnusedImport, import->pathRange, fmt::format("nothing of '{}' is used", import->path)).help("remove the import");
+    if (imported->file->complete &&
+        llvm::none_of(imported->names, [&](const auto &entry) { return used.count(entry.first); }))
+      diags
+          .error(Code::UnusedImport, import->pathRange,
+                 fmt::format("nothing of '{}' is used", import->path))
+          .help("remove the import");
 }
 
 Sources::Unit *Sources::unitOf(const ast::Declaration &declaration) const {
@@ -107,7 +125,11 @@ const ast::Declaration *Sources::find(const Unit &unit, llvm::StringRef name, So
     if (theirs == imported->names.end())
       continue;
     if (found) {
-      diags.error(Code::AmbiguousName, at, fmt::format("'{}' is declared by several imports", name.str())).note(found->name.range, "one of them").note(theirs->second->name.range, "the other");
+      diags
+          .error(Code::AmbiguousName, at,
+                 fmt::format("'{}' is declared by several imports", name.str()))
+          .note(found->name.range, "one of them")
+          .note(theirs->second->name.range, "the other");
       return found;
     }
     found = theirs->second;
@@ -115,11 +137,15 @@ const ast::Declaration *Sources::find(const Unit &unit, llvm::StringRef name, So
   return found;
 }
 
-const ast::Declaration *Sources::find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) {
+const ast::Declaration *Sources::find(llvm::StringRef name, const ast::Declaration &from,
+                                      SourceRange at) {
   Unit *unit = unitOf(from);
   const ast::Declaration *found = unit ? find(*unit, name, at) : nullptr;
   if (found && at.valid() && found->range.file == at.file && found->range.begin > at.begin)
-    diags.error(Code::UsedBeforeDeclaration, at, fmt::format("'{}' is used before it is declared", name.str())).note(found->name.range, "declared here");
+    diags
+        .error(Code::UsedBeforeDeclaration, at,
+               fmt::format("'{}' is used before it is declared", name.str()))
+        .note(found->name.range, "declared here");
   return found;
 }
 
@@ -144,7 +170,8 @@ const std::map<std::string, std::string> &Sources::catalogIndex() const {
     return *index;
   index.emplace();
   std::error_code problem;
-  for (llvm::sys::fs::directory_iterator it(catalog, problem), end; it != end && !problem; it.increment(problem)) {
+  for (llvm::sys::fs::directory_iterator it(catalog, problem), end; it != end && !problem;
+       it.increment(problem)) {
     if (!llvm::StringRef(it->path()).ends_with(".accel"))
       continue;
     auto buffer = llvm::MemoryBuffer::getFile(it->path());
@@ -154,7 +181,11 @@ const std::map<std::string, std::string> &Sources::catalogIndex() const {
     (*buffer)->getBuffer().split(lines, '\n');
     for (llvm::StringRef line : lines)
       if (line.consume_front("accelerator "))
-        (*index)[line.ltrim().take_while([](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }).str()] = it->path();
+        (*index)[line.ltrim()
+                     .take_while([](char c) {
+                       return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+                     })
+                     .str()] = it->path();
   }
   return *index;
 }

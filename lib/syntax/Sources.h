@@ -20,15 +20,17 @@ public:
 
   Sources(Diagnostics &diags, std::string catalog) : diags(diags), catalog(std::move(catalog)) {}
 
-  /// Reads a file and all it imports. Null if it cannot be read. Errors: unreadable, syntax, import cycle, duplicate
-  /// or unused import, wrong language, name declared twice.
+  /// Reads a file and all it imports. Null if it cannot be read. Errors: unreadable, syntax, import
+  /// cycle, duplicate or unused import, wrong language, name declared twice.
   Unit *load(const std::string &path, SourceRange from);
   /// "catalog/a100.accel" or a path relative to the importing file -> the file to read.
   std::string resolve(llvm::StringRef written, llvm::StringRef importer) const;
 
-  const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from, SourceRange at) override;
+  const ast::Declaration *find(llvm::StringRef name, const ast::Declaration &from,
+                               SourceRange at) override;
   std::vector<std::string> names(const ast::Declaration &from) override;
-  /// The declaration that `name` means in a file: its own, else of a direct import (two of them: A0110 at `at`).
+  /// The declaration that `name` means in a file: its own, else of a direct import (two of them:
+  /// A0110 at `at`).
   const ast::Declaration *find(const Unit &unit, llvm::StringRef name, SourceRange at);
   std::vector<std::string> names(const Unit &unit) const;
   Unit *unitOf(const ast::Declaration &declaration) const;

@@ -19,7 +19,8 @@ mlir::Type elementOf(llvm::StringRef word, mlir::MLIRContext &context) {
 
 class Reader {
 public:
-  Reader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup) : context(context), diags(diags), lookup(lookup) {}
+  Reader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup)
+      : context(context), diags(diags), lookup(lookup) {}
   TrainSettings out;
 
   void read(const ast::Declaration &train) {
@@ -39,7 +40,8 @@ public:
       }
       auto [it, isNew] = seen.try_emplace(key->text, key->range);
       if (!isNew)
-        diags.error(Code::DuplicateKey, key->range, fmt::format("'{}' is given twice", key->text)).note(it->second, "the first time");
+        diags.error(Code::DuplicateKey, key->range, fmt::format("'{}' is given twice", key->text))
+            .note(it->second, "the first time");
       else if (pair && key->text == "batch")
         batch(evaluate(*pair->value, diags, lookup));
       else if (pair && key->text == "precision")
@@ -52,18 +54,25 @@ public:
         data(*node);
       else if (llvm::is_contained(keys, key->text))
         diags.error(Code::WrongType, key->range,
-                    node ? fmt::format("'{}' is given with '='", key->text) : fmt::format("'{}' is a block: {} {{ … }}", key->text, key->text));
+                    node ? fmt::format("'{}' is given with '='", key->text)
+                         : fmt::format("'{}' is a block: {} {{ … }}", key->text, key->text));
       else
-        diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text)).suggest(nearest(key->text, keys)).help("keys of a training: batch, precision, optimizer, data, search");
+        diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
+            .suggest(nearest(key->text, keys))
+            .help("keys of a training: batch, precision, optimizer, data, search");
     }
     if (!seen.count("batch"))
-      diags.error(Code::MissingKey, train.name.range, fmt::format("training '{}' does not say its batch", train.name.text)).help("add 'batch = 32', the samples per step");
+      diags
+          .error(Code::MissingKey, train.name.range,
+                 fmt::format("training '{}' does not say its batch", train.name.text))
+          .help("add 'batch = 32', the samples per step");
   }
 
 private:
   void batch(const Constant &value) {
     if (value.as<Choice>()) {
-      diags.error(Code::ChoiceNotAllowed, value.range, "the batch is one number: another batch is another training");
+      diags.error(Code::ChoiceNotAllowed, value.range,
+                  "the batch is one number: another batch is another training");
       return;
     }
     if (auto list = integersOf(value, diags, "batch"))
@@ -79,14 +88,16 @@ private:
       out.requirements.push_back({std::move(value), &entry});
       return;
     case ast::RuleKind::Prefer:
-      diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in a training").help("use 'require' or an objective");
+      diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in a training")
+          .help("use 'require' or an objective");
       return;
     case ast::RuleKind::Maximize:
     case ast::RuleKind::Minimize:
       break;
     }
     if (objectiveAt.valid()) {
-      diags.error(Code::SeveralObjectives, entry.range, "a training has one objective").note(objectiveAt, "the first is here");
+      diags.error(Code::SeveralObjectives, entry.range, "a training has one objective")
+          .note(objectiveAt, "the first is here");
       return;
     }
     objectiveAt = entry.range;
@@ -102,7 +113,10 @@ private:
     else if (!maximize && name == "device.memory")
       out.objective = Objective::Memory;
     else
-      diags.error(Code::UnknownChoice, rule.expr->range, "this is no objective of a training").suggest(nearest(name, std::vector<std::string>{"throughput", "step_time", "energy", "device.memory"})).help("maximize throughput, or minimize step_time, energy or device.memory");
+      diags.error(Code::UnknownChoice, rule.expr->range, "this is no objective of a training")
+          .suggest(nearest(
+              name, std::vector<std::string>{"throughput", "step_time", "energy", "device.memory"}))
+          .help("maximize throughput, or minimize step_time, energy or device.memory");
   }
 
   /// Settings that one device cannot vary: they must allow the value that it has.
@@ -111,12 +125,16 @@ private:
     if (!values)
       return;
     if (values->front() != 1)
-      diags.error(Code::NotSupported, value.range, fmt::format("not supported yet: {} above 1", key.text)).help("one device has 1 of it; let the choice start at 1");
+      diags
+          .error(Code::NotSupported, value.range,
+                 fmt::format("not supported yet: {} above 1", key.text))
+          .help("one device has 1 of it; let the choice start at 1");
     else if (values->size() > 1)
       out.assumptions.push_back(key.text + " = 1: the plan is for one device");
   }
 
-  void words(const ast::Name &key, const Constant &value, const std::vector<std::string> &known, llvm::StringRef needed) {
+  void words(const ast::Name &key, const Constant &value, const std::vector<std::string> &known,
+             llvm::StringRef needed) {
     std::vector<Constant> members{value};
     if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
       members = *choice->members;
@@ -127,26 +145,39 @@ private:
       std::string name = word ? word->text : call ? call->name : "";
       found |= name == needed;
       if (!llvm::is_contained(known, name))
-        diags.error(Code::UnknownChoice, member.range, fmt::format("'{}' is one of {}, not {}", key.text, fmt::join(known, ", "), member.describe())).suggest(nearest(name, known));
+        diags
+            .error(Code::UnknownChoice, member.range,
+                   fmt::format("'{}' is one of {}, not {}", key.text, fmt::join(known, ", "),
+                               member.describe()))
+            .suggest(nearest(name, known));
     }
     if (!found)
-      diags.error(Code::NotSupported, value.range, fmt::format("not supported yet: '{}' without '{}'", key.text, needed.str()));
+      diags.error(Code::NotSupported, value.range,
+                  fmt::format("not supported yet: '{}' without '{}'", key.text, needed.str()));
     else if (members.size() > 1 || needed.empty())
-      out.assumptions.push_back(needed.empty() ? key.text + " has no effect on one device" : key.text + " = " + needed.str());
+      out.assumptions.push_back(needed.empty() ? key.text + " has no effect on one device"
+                                               : key.text + " = " + needed.str());
   }
 
   void search(const ast::Node &node) {
     std::map<std::string, SourceRange> seen;
-    const std::vector<std::string> keys{"microbatch", "tensor_parallel", "pipeline_parallel", "data_parallel", "sequence_parallel", "expert_parallel", "recompute", "schedule"};
+    const std::vector<std::string> keys{"microbatch",    "tensor_parallel",   "pipeline_parallel",
+                                        "data_parallel", "sequence_parallel", "expert_parallel",
+                                        "recompute",     "schedule"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
-        diags.error(Code::UnknownEntryKind, entry.range, "'search' holds settings and their choices").help("for example: search { microbatch = pow2 1..8 }");
+        diags
+            .error(Code::UnknownEntryKind, entry.range, "'search' holds settings and their choices")
+            .help("for example: search { microbatch = pow2 1..8 }");
         continue;
       }
       auto [it, isNew] = seen.try_emplace(pair->key.text, pair->key.range);
       if (!isNew) {
-        diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' is given twice", pair->key.text)).note(it->second, "the first time");
+        diags
+            .error(Code::DuplicateKey, pair->key.range,
+                   fmt::format("'{}' is given twice", pair->key.text))
+            .note(it->second, "the first time");
         continue;
       }
       Constant value = evaluate(*pair->value, diags, lookup);
@@ -162,7 +193,11 @@ private:
       } else if (llvm::is_contained(keys, pair->key.text)) {
         onlyOne(pair->key, value);
       } else {
-        diags.error(Code::UnknownKey, pair->key.range, fmt::format("'search' has no '{}'", pair->key.text)).suggest(nearest(pair->key.text, keys)).help(fmt::format("'search' knows {}", fmt::join(keys, ", ")));
+        diags
+            .error(Code::UnknownKey, pair->key.range,
+                   fmt::format("'search' has no '{}'", pair->key.text))
+            .suggest(nearest(pair->key.text, keys))
+            .help(fmt::format("'search' knows {}", fmt::join(keys, ", ")));
       }
     }
   }
@@ -172,7 +207,9 @@ private:
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair || !llvm::is_contained(keys, pair->key.text)) {
-        auto error = diags.error(Code::UnknownKey, pair ? pair->key.range : entry.range, pair ? fmt::format("'data' has no '{}'", pair->key.text) : "'data' holds 'loader' and 'prefetch'");
+        auto error = diags.error(Code::UnknownKey, pair ? pair->key.range : entry.range,
+                                 pair ? fmt::format("'data' has no '{}'", pair->key.text)
+                                      : "'data' holds 'loader' and 'prefetch'");
         if (pair)
           error.suggest(nearest(pair->key.text, keys));
         continue;
@@ -185,9 +222,15 @@ private:
       auto *rate = value.as<Quantity>();
       Dimension bandwidth = Dimension::of(Base::Byte) / Dimension::of(Base::Second);
       if (!value.failed() && (!rate || rate->dimension != bandwidth))
-        diags.error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range, fmt::format("'loader' is a {}, not {}", describe(bandwidth), value.describe())).help("for example: loader = 2 GB/s");
+        diags
+            .error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension,
+                   value.range,
+                   fmt::format("'loader' is a {}, not {}", describe(bandwidth), value.describe()))
+            .help("for example: loader = 2 GB/s");
     }
-    diags.warning(Code::NotSupported, node.kind.range, "not supported yet: the time of loading data; the plan takes it as hidden behind the step");
+    diags.warning(
+        Code::NotSupported, node.kind.range,
+        "not supported yet: the time of loading data; the plan takes it as hidden behind the step");
     out.assumptions.push_back("data loading is hidden behind the step");
   }
 
@@ -199,7 +242,8 @@ private:
 
 } // namespace
 
-dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags) {
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,
+                               Diagnostics &diags) {
   const std::vector<std::string> known{"fp32", "tf32", "bf16", "fp16", "mixed"};
   if (value.failed())
     return {};
@@ -222,10 +266,18 @@ dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context
         ok = false;
     }
     if (ok && element)
-      return gradients ? dnn::PrecisionAttr::get(&context, true, element, gradients) : dnn::PrecisionAttr::get(&context, true, element);
+      return gradients ? dnn::PrecisionAttr::get(&context, true, element, gradients)
+                       : dnn::PrecisionAttr::get(&context, true, element);
   }
   auto *word = value.as<Word>();
-  diags.error(Code::UnknownPrecision, value.range, fmt::format("{} is no precision", value.describe())).suggest(nearest(word ? word->text : call ? call->name : "", known)).help("fp32, tf32, bf16, fp16, mixed(bf16), mixed(fp16), or mixed(bf16, gradients = fp32)");
+  diags
+      .error(Code::UnknownPrecision, value.range,
+             fmt::format("{} is no precision", value.describe()))
+      .suggest(nearest(word   ? word->text
+                       : call ? call->name
+                              : "",
+                       known))
+      .help("fp32, tf32, bf16, fp16, mixed(bf16), mixed(fp16), or mixed(bf16, gradients = fp32)");
   return {};
 }
 
@@ -236,11 +288,17 @@ std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics
   if (word)
     if (auto kind = dnn::symbolizeOptimizerKind(word->text))
       return *kind;
-  diags.error(Code::UnknownOptimizer, value.range, fmt::format("{} is no optimizer", value.describe())).suggest(nearest(word ? word->text : "", std::vector<std::string>{"sgd", "momentum", "adam", "adamw"})).help("optimizers are sgd, momentum, adam and adamw");
+  diags
+      .error(Code::UnknownOptimizer, value.range,
+             fmt::format("{} is no optimizer", value.describe()))
+      .suggest(nearest(word ? word->text : "",
+                       std::vector<std::string>{"sgd", "momentum", "adam", "adamw"}))
+      .help("optimizers are sgd, momentum, adam and adamw");
   return std::nullopt;
 }
 
-TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup) {
+TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
+                            Diagnostics &diags, const Lookup &lookup) {
   Reader reader(context, diags, lookup);
   reader.read(train);
   return std::move(reader.out);

@@ -16,10 +16,12 @@ struct TrainSettings {
   std::vector<std::string> assumptions;
 };
 
-TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup);
+TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
+                            Diagnostics &diags, const Lookup &lookup);
 
 /// "mixed(bf16)", "fp32", … as an attribute; null after an error.
-dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags);
+dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,
+                               Diagnostics &diags);
 std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags);
 
 } // namespace accord

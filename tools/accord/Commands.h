@@ -1,4 +1,5 @@
-// The sub-commands of `accord`. Each `add…` declares its options and leaves its exit status in `status` when chosen.
+// The sub-commands of `accord`. Each `add…` declares its options and leaves its exit status in
+// `status` when chosen.
 #pragma once
 
 namespace CLI {

@@ -17,13 +17,16 @@
 namespace accord {
 namespace {
 
-/// Six (micro-batch, sequence) points determine the polynomials; two more check them.
-std::optional<LatencyModelInput> latencyModel(Session &session, const Plan &plan, std::string &why) {
+/// Six (micro-batch, sequence) points determine the polynomials; the others check them. Sequences
+/// are not longer than the plan's, which tables of positions may not allow.
+std::optional<LatencyModelInput> latencyModel(Session &session, const Plan &plan,
+                                              std::string &why) {
   int64_t s = session.sequence().value_or(1);
-  bool moves = session.sequence() && s >= 4;
+  bool moves = session.sequence() && s >= 8 && s % 4 == 0;
   std::vector<std::pair<int64_t, int64_t>> points;
   for (int64_t b : {int64_t(1), int64_t(2), int64_t(3)})
-    for (int64_t at : moves ? std::vector<int64_t>{s, s / 2, s * 2, s * 3} : std::vector<int64_t>{s})
+    for (int64_t at :
+         moves ? std::vector<int64_t>{s, s / 2, s / 4, 3 * s / 4} : std::vector<int64_t>{s})
       points.push_back({b, at});
   std::vector<std::unique_ptr<Plan>> kept;
   std::vector<LatencySample> samples;
@@ -48,27 +51,40 @@ std::optional<LatencyModelInput> latencyModel(Session &session, const Plan &plan
 bool emitAll(Session &session, const Plan &plan, const Options &options) {
   Diagnostics &diags = session.diagnostics();
   if (std::error_code problem = llvm::sys::fs::create_directories(options.output)) {
-    diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", options.output, problem.message()));
+    diags.error(Code::CannotWrite, {},
+                fmt::format("folder '{}' cannot be made: {}", options.output, problem.message()));
     return false;
   }
   auto path = [&](const char *name) { return options.output + "/" + name; };
   bool ok = writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n");
   std::string mlirText;
   llvm::raw_string_ostream stream(mlirText);
-  mlir::OwningOpRef<mlir::ModuleOp> planModule = toPlanDialect(*session.module().getContext(), plan);
+  mlir::OwningOpRef<mlir::ModuleOp> planModule =
+      toPlanDialect(*session.module().getContext(), plan);
   planModule->print(stream);
   ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
   std::string why;
-  if (auto input = latencyModel(session, plan, why)) {
+  size_t before = diags.errors();
+  auto input = latencyModel(session, plan, why);
+  if (diags.errors() >
+      before) { // the model is not defined at other sequence lengths: that is no error of the plan
+    why = diags.sorted().back().message;
+    diags.dropErrors(before);
+  }
+  if (input) {
     ok = ok && writeFile(diags, path("latency_model.h"), emitLatencyC(*input));
     ok = ok && writeFile(diags, path("latency_model.mlir"), emitLatencyMlir(*input));
-  } else if (!why.empty()) {
+  } else {
+    // A model of an earlier run would speak of another plan.
+    llvm::sys::fs::remove(path("latency_model.h"));
+    llvm::sys::fs::remove(path("latency_model.mlir"));
     diags.warning(Code::NotSupported, {}, "no latency model for this job: " + why);
   }
   ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
-  ok = ok && writeFile(diags, path("report.html"), toReport(plan, whatIfTable(plan, session.request()), reportOptions));
+  ok = ok && writeFile(diags, path("report.html"),
+                       toReport(plan, whatIfTable(plan, session.request()), reportOptions));
   return ok && !diags.hasErrors();
 }
 
@@ -82,7 +98,8 @@ int compile(const Options &options) {
   Verification proof = verify(*plan);
   if (!proof.holds()) {
     for (const Issue &finding : proof.findings)
-      session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
+      session.diagnostics().error(Code::InternalError, {},
+                                  "the plan does not verify: " + finding.message);
     return session.finish(kInternal, "compile");
   }
   if (!emitAll(session, *plan, options))
@@ -102,9 +119,13 @@ int compile(const Options &options) {
 
 void addCompile(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("compile", "Find the best plan; write it with latency model, trace and report");
+  CLI::App *command = app.add_subcommand(
+      "compile", "Find the best plan; write it with latency model, trace and report");
   addProgramOptions(*command, *options);
-  command->add_option("-o,--output", options->output, "Folder for plan.json, plan.mlir, latency_model.h, trace.json, report.html")->capture_default_str();
+  command
+      ->add_option("-o,--output", options->output,
+                   "Folder for plan.json, plan.mlir, latency_model.h, trace.json, report.html")
+      ->capture_default_str();
   command->footer("Example: accord compile gpt2.dnn --target a100_80g -o out/");
   command->callback([options, &status] { status = compile(*options); });
 }

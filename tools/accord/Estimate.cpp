@@ -31,9 +31,11 @@ int estimateCommand(const Options &options) {
   EstimateTotals totals = sumEstimate(plan->graph, plan->costs);
   totals.memoryBytes = plan->memory.peak;
   if (options.json)
-    llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals)) << "\n";
+    llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals))
+                 << "\n";
   else
-    llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(llvm::outs()));
+    llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals,
+                                  TextStyle::of(llvm::outs()));
   return session.finish(kDone, "estimate");
 }
 
@@ -41,7 +43,8 @@ int estimateCommand(const Options &options) {
 
 void addEstimate(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("estimate", "What each operation of a training step costs on a machine");
+  CLI::App *command =
+      app.add_subcommand("estimate", "What each operation of a training step costs on a machine");
   addProgramOptions(*command, *options);
   command->footer("Example: accord estimate gpt2.dnn --target a100_80g --json");
   command->callback([options, &status] { status = estimateCommand(*options); });

@@ -1,4 +1,5 @@
-// accord explain: where a number comes from, or what an error code means. accord diff: what changed between two plans.
+// accord explain: where a number comes from, or what an error code means. accord diff: what changed
+// between two plans.
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Summary.h"
 #include "lib/support/ErrorCodes.h"
@@ -15,12 +16,17 @@ namespace accord {
 namespace {
 
 bool looksLikeCode(llvm::StringRef text) {
-  return text.size() == 5 && (text[0] == 'A' || text[0] == 'a') && llvm::all_of(text.drop_front(), llvm::isDigit);
+  return text.size() == 5 && (text[0] == 'A' || text[0] == 'a') &&
+         llvm::all_of(text.drop_front(), llvm::isDigit);
 }
 
 int print(const std::string &text, bool json, const char *command) {
   if (json)
-    llvm::outs() << jsonText(llvm::json::Object{{"command", command}, {"version", kVersion}, {"status", "done"}, {"text", jsonString(text)}}) << "\n";
+    llvm::outs() << jsonText(llvm::json::Object{{"command", command},
+                                                {"version", kVersion},
+                                                {"status", "done"},
+                                                {"text", jsonString(text)}})
+                 << "\n";
   else
     llvm::outs() << text;
   return kDone;
@@ -51,11 +57,17 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
 void addExplain(CLI::App &app, int &status) {
   auto what = std::make_shared<std::string>(), operation = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand("explain", "Why a number of a plan is what it is, or what an error code means");
-  command->add_option("plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104")->required();
-  command->add_option("operation", *operation, "Name of an operation; without one, the plan as a whole");
+  CLI::App *command = app.add_subcommand(
+      "explain", "Why a number of a plan is what it is, or what an error code means");
+  command
+      ->add_option("plan", *what,
+                   "A folder that `accord compile` wrote, a plan.json, or a code such as A0104")
+      ->required();
+  command->add_option("operation", *operation,
+                      "Name of an operation; without one, the plan as a whole");
   addJson(*command, *json);
-  command->footer("Examples: accord explain out/ block.attention.linear\n          accord explain A0104");
+  command->footer(
+      "Examples: accord explain out/ block.attention.linear\n          accord explain A0104");
   command->callback([=, &status] { status = explainCommand(*what, *operation, *json); });
 }
 
@@ -70,7 +82,8 @@ void addDiff(CLI::App &app, int &status) {
   command->callback([=, &status] {
     auto before = readPlan(*a, *json, "diff");
     auto after = before ? readPlan(*b, *json, "diff") : std::nullopt;
-    status = after ? print(diffPlans(*before, *after, TextStyle::of(llvm::outs())), *json, "diff") : kWrongInput;
+    status = after ? print(diffPlans(*before, *after, TextStyle::of(llvm::outs())), *json, "diff")
+                   : kWrongInput;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 namespace accord {
-/// Prints why not on standard error (with --json as a document on standard output) and returns nothing.
+/// Prints why not on standard error (with --json as a document on standard output) and returns
+/// nothing.
 std::optional<Plan> readPlan(const std::string &path, bool json, const char *command);
 } // namespace accord

@@ -19,33 +19,41 @@ llvm::json::Value scheduleJson(const Plan &plan) {
       slots.push_back(llvm::json::Object{
           {"operation", jsonString(op.name)},
           {"region", jsonString(plan.graph.regions[op.region].name)},
-          {"core", slot.core < 0 ? llvm::json::Value(nullptr) : jsonString(plan.machine.cores[static_cast<size_t>(slot.core)].name)},
+          {"core", slot.core < 0
+                       ? llvm::json::Value(nullptr)
+                       : jsonString(plan.machine.cores[static_cast<size_t>(slot.core)].name)},
           {"start", slot.start.seconds().value},
           {"duration", slot.duration.seconds().value}});
     }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
-  return llvm::json::Object{{"command", "schedule"},
-                            {"version", kVersion},
-                            {"status", "done"},
-                            {"objective", llvm::json::Object{{"name", "makespan"}, {"value", step}, {"unit", "s"}}},
-                            {"bound", llvm::json::Object{{"value", bound}, {"unit", "s"}, {"proof", plan.schedule.proof}}},
-                            {"gap", step > 0 ? 1 - bound / step : 0},
-                            {"slots", std::move(slots)}};
+  return llvm::json::Object{
+      {"command", "schedule"},
+      {"version", kVersion},
+      {"status", "done"},
+      {"objective", llvm::json::Object{{"name", "makespan"}, {"value", step}, {"unit", "s"}}},
+      {"bound",
+       llvm::json::Object{{"value", bound}, {"unit", "s"}, {"proof", plan.schedule.proof}}},
+      {"gap", step > 0 ? 1 - bound / step : 0},
+      {"slots", std::move(slots)}};
 }
 
 std::string scheduleTable(const Plan &plan) {
-  std::string text = fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
+  std::string text =
+      fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
   for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
     const Region &region = plan.graph.regions[r];
     int64_t times = r == kMicrobatchRegion ? plan.graph.microbatches : region.count;
-    text += fmt::format("-- {} (x {}), {} each\n", region.name, times, formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
+    text += fmt::format("-- {} (x {}), {} each\n", region.name, times,
+                        formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
     for (const Slot &slot : plan.schedule.regions[r].slots)
-      text += fmt::format("{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
-                          slot.core < 0 ? "" : plan.machine.cores[static_cast<size_t>(slot.core)].name,
-                          formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
+      text += fmt::format(
+          "{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
+          slot.core < 0 ? "" : plan.machine.cores[static_cast<size_t>(slot.core)].name,
+          formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
   }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
-  text += fmt::format("step {}, at least {} ({}), gap {:.2f} %\n", formatSi(step, "s"), formatSi(bound, "s"), plan.schedule.proof,
+  text += fmt::format("step {}, at least {} ({}), gap {:.2f} %\n", formatSi(step, "s"),
+                      formatSi(bound, "s"), plan.schedule.proof,
                       step > 0 ? 100 * (1 - bound / step) : 0);
   return text;
 }

@@ -5,11 +5,11 @@
 #include "lib/cost/SourceOf.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
-#include "passes/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "passes/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,7 +19,8 @@
 namespace accord {
 namespace {
 
-/// The catalogue lies beside the folder of the program, in the build tree as when installed; ACCORD_CATALOG beats it.
+/// The catalogue lies beside the folder of the program, in the build tree as when installed;
+/// ACCORD_CATALOG beats it.
 std::string catalogFolder() {
   if (const char *given = std::getenv("ACCORD_CATALOG"))
     return given;
@@ -49,17 +50,27 @@ void addJson(CLI::App &command, bool &json) {
 
 void addProgramOptions(CLI::App &command, Options &options) {
   command.add_option("file", options.file, "A .dnn file")->required();
-  command.add_option("--target", options.elaborate.target, "Accelerator to use, by name (of the file or the catalogue)");
-  command.add_option("--train", options.elaborate.train, "Which `train` block, or which model of a file without one");
+  command.add_option("--target", options.elaborate.target,
+                     "Accelerator to use, by name (of the file or the catalogue)");
+  command.add_option("--train", options.elaborate.train,
+                     "Which `train` block, or which model of a file without one");
   command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
-  command.add_option("--microbatch", options.elaborate.microbatch, "Samples at a time (beats the file)");
-  command.add_option("--precision", options.elaborate.precision, "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the file)");
-  command.add_option("--optimizer", options.elaborate.optimizer, "sgd, momentum, adam or adamw (beats the file)");
-  command.add_option("--cost-model", options.costModel, "Cost model by name, built in or from a plugin");
-  command.add_option("--load-pass-plugin", options.plugins, "Shared library with passes or cost models (may be repeated)");
-  command.add_option("--passes", options.passes, "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
-  command.add_option("--threads", options.threads, "Threads to use; the result is the same")->check(CLI::Range(1, 256));
-  command.add_option("--effort", options.effort, "Rounds of schedule improvement")->check(CLI::Range(0, 1000));
+  command.add_option("--microbatch", options.elaborate.microbatch,
+                     "Samples at a time (beats the file)");
+  command.add_option("--precision", options.elaborate.precision,
+                     "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the file)");
+  command.add_option("--optimizer", options.elaborate.optimizer,
+                     "sgd, momentum, adam or adamw (beats the file)");
+  command.add_option("--cost-model", options.costModel,
+                     "Cost model by name, built in or from a plugin");
+  command.add_option("--load-pass-plugin", options.plugins,
+                     "Shared library with passes or cost models (may be repeated)");
+  command.add_option("--passes", options.passes,
+                     "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
+  command.add_option("--threads", options.threads, "Threads to use; the result is the same")
+      ->check(CLI::Range(1, 256));
+  command.add_option("--effort", options.effort, "Rounds of schedule improvement")
+      ->check(CLI::Range(0, 1000));
   addJson(command, options.json);
 }
 
@@ -70,7 +81,9 @@ bool Session::loadPlugins() {
   for (const std::string &path : options.plugins) {
     auto plugin = mlir::PassPlugin::load(path);
     if (!plugin) {
-      diags.error(Code::PluginNotLoaded, {}, fmt::format("plugin '{}' cannot be loaded: {}", path, llvm::toString(plugin.takeError())));
+      diags.error(Code::PluginNotLoaded, {},
+                  fmt::format("plugin '{}' cannot be loaded: {}", path,
+                              llvm::toString(plugin.takeError())));
       return false;
     }
     plugin->registerPassRegistryCallbacks();
@@ -167,19 +180,23 @@ mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   mlir::Operation *graph = *built.begin();
   graph->moveBefore(module().getBody(), module().getBody()->end());
   if (sequence)
-    graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
-                   mlir::StringAttr::get(context.get(), theJob->name + ".seq" + std::to_string(*sequence)));
+    graph->setAttr(
+        mlir::SymbolTable::getSymbolAttrName(),
+        mlir::StringAttr::get(context.get(), theJob->name + ".seq" + std::to_string(*sequence)));
   return graphs[sequence.value_or(-1)] = graph;
 }
 
-std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence) {
+std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches,
+                                         std::optional<int64_t> sequence) {
   mlir::Operation *graph = trainingGraph(sequence);
   if (!graph)
     return std::nullopt;
   std::string error;
-  auto work = workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
+  auto work =
+      workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
   if (!work)
-    diags.error(Code::NumberTooLarge, theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
+    diags.error(Code::NumberTooLarge,
+                theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
   return work;
 }
 
@@ -194,7 +211,8 @@ SingleDeviceRequest Session::request() {
   request.threads = options.threads;
   request.effort = options.effort;
   auto graph = llvm::cast<dnn::TrainingGraphOp>(trainingGraph(std::nullopt));
-  request.instantiate = [graph](int64_t microbatch, int64_t microbatches) -> std::variant<WorkGraph, Issue> {
+  request.instantiate = [graph](int64_t microbatch,
+                                int64_t microbatches) -> std::variant<WorkGraph, Issue> {
     std::string error;
     if (auto work = workGraphFrom(graph, microbatch, microbatches, error))
       return std::move(*work);
@@ -242,7 +260,10 @@ int Session::finish(int status, llvm::StringRef command) {
 }
 
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {
-  return llvm::json::Object{{"command", command}, {"version", kVersion}, {"status", "error"}, {"diagnostics", diags.toJson()}};
+  return llvm::json::Object{{"command", command},
+                            {"version", kVersion},
+                            {"status", "error"},
+                            {"diagnostics", diags.toJson()}};
 }
 
 bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text) {
@@ -255,7 +276,8 @@ bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text
     out.clear_error();
   }
   if (problem)
-    diags.error(Code::CannotWrite, {}, fmt::format("'{}' cannot be written: {}", path, problem.message()));
+    diags.error(Code::CannotWrite, {},
+                fmt::format("'{}' cannot be written: {}", path, problem.message()));
   return !problem;
 }
 

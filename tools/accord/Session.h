@@ -40,8 +40,10 @@ public:
   bool prepare();
   /// Best plan of the job on the machine; nothing after errors.
   std::optional<Plan> plan();
-  /// The training graph's work for another sequence length (`seq` parameter), kept for later calls. Nothing after errors.
-  std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence = {});
+  /// The training graph's work for another sequence length (`seq` parameter), kept for later calls.
+  /// Nothing after errors.
+  std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches,
+                                  std::optional<int64_t> sequence = {});
   /// Costs, schedule and memory of one work graph on the job's machine.
   std::optional<Plan> planFor(WorkGraph graph);
 
@@ -52,8 +54,8 @@ public:
   Program &program() { return *theProgram; }
   mlir::ModuleOp module();
 
-  /// Prints the diagnostics: to standard error, or with --json as one document on standard output. Returns `status`,
-  /// or 1 when there were errors.
+  /// Prints the diagnostics: to standard error, or with --json as one document on standard output.
+  /// Returns `status`, or 1 when there were errors.
   int finish(int status, llvm::StringRef command);
   void report(const Issue &issue);
 

@@ -27,7 +27,8 @@ int verifyCommand(const std::string &path, bool json) {
   if (json) {
     llvm::json::Array findings;
     for (const Issue &finding : proof.findings)
-      findings.push_back(llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
+      findings.push_back(
+          llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
     llvm::outs() << jsonText(llvm::json::Object{{"command", "verify"},
                                                 {"version", kVersion},
                                                 {"status", proof.holds() ? "done" : "error"},
@@ -45,7 +46,9 @@ int verifyCommand(const std::string &path, bool json) {
   for (const Issue &finding : proof.findings)
     fmt::print(stderr, "{}: error[{}]: {}\n", path, finding.code, finding.message);
   if (!json)
-    llvm::outs() << (proof.holds() ? "the plan holds\n" : fmt::format("the plan does not hold: {} findings\n", proof.findings.size()));
+    llvm::outs() << (proof.holds() ? "the plan holds\n"
+                                   : fmt::format("the plan does not hold: {} findings\n",
+                                                 proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 
@@ -54,8 +57,10 @@ int verifyCommand(const std::string &path, bool json) {
 void addVerify(CLI::App &app, int &status) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand("verify", "Check a plan and its certificate independently");
-  command->add_option("plan", *path, "A folder that `accord compile` wrote, or a plan.json")->required();
+  CLI::App *command =
+      app.add_subcommand("verify", "Check a plan and its certificate independently");
+  command->add_option("plan", *path, "A folder that `accord compile` wrote, or a plan.json")
+      ->required();
   addJson(*command, *json);
   command->footer("Example: accord verify out/");
   command->callback([path, json, &status] { status = verifyCommand(*path, *json); });
