@@ -217,14 +217,15 @@ private:
     return touches;
   }
 
-  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. A step comes at its
-  /// end, when the slices are there, and goes at its end, when they are gone. Steps lie alike from
-  /// both sides, so that a repeat that takes slices and stashes others does both at a time.
+  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. A step comes at
+  /// its end, when the slices are there, and goes at its end, when they are gone. Steps lie alike
+  /// from both sides, so that a repeat that takes slices and stashes others does both at a time.
   void skip(const Region &body, int64_t from, int64_t length) {
     int64_t between = body.count - 2 * ends_,
             steps = between <= kSteps ? between : kSteps - between % 2;
     auto boundary = [&](int64_t k) {
-      return ends_ + (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
+      return ends_ +
+             (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
     };
     for (size_t k = 0; k < body.stashed.size(); ++k) {
       Stack &stack = stacks_[body.stashed[k].stacked];
@@ -245,9 +246,9 @@ private:
     return one < 0 || std::count(stack.first.begin(), stack.first.begin() + ends_, one) > 1;
   }
 
-  /// Slices that are the same storage are counted once: of another stack of this repeat, perhaps some
-  /// iterations later (what an iteration yields and stashes is the next one's argument, which may be
-  /// stashed, too), or of a stack that this repeat takes apart.
+  /// Slices that are the same storage are counted once: of another stack of this repeat, perhaps
+  /// some iterations later (what an iteration yields and stashes is the next one's argument, which
+  /// may be stashed, too), or of a stack that this repeat takes apart.
   bool shares(const Region &body, size_t k) {
     Stack &stack = stacks_[body.stashed[k].stacked];
     int one = stack.first[ends_ - 1];
