@@ -9,6 +9,9 @@ namespace {
 
 /// In between, stashes grow and shrink in so many steps, for the picture.
 constexpr int64_t kSteps = 8;
+/// Repeats that stash the stacks of repeats inside them are followed iteration by iteration up to
+/// so many.
+constexpr int64_t kMostNested = 4096;
 
 /// Memory that several values share one after the other.
 struct Storage {
@@ -19,7 +22,9 @@ struct Storage {
 };
 
 struct Stack {
-  std::vector<int> first, last; ///< storages of the first and last followed iterations
+  /// Storages of the first and last followed iterations: -1 none that counts, below that a stack
+  /// again (of a repeat inside the repeat).
+  std::vector<int> first, last;
   struct Run {
     int64_t begin, end; ///< its first iteration, and the one after its last
     int storage;
@@ -112,21 +117,58 @@ private:
     return static_cast<int>(storages_.size()) - 1;
   }
   void touch(int storage, int64_t until) {
+    if (storage < -1)
+      touch(inner_[-2 - storage], until);
     if (storage < 0)
       return;
     storages_[storage].to = std::max(storages_[storage].to, smearFrom_ >= 0 ? smearTo_ : until);
     ++storages_[storage].touches;
   }
-  int storageOf(ValueId v) const { return bound_[deps_.root[v]]; }
-  void use(ValueId v, int64_t until) {
-    ValueId root = deps_.root[v];
-    touch(bound_[root], until);
-    const Stack &stack = stacks_[root];
+  void touch(const Stack &stack, int64_t until) {
     for (const auto *ends : {&stack.first, &stack.last})
       for (int storage : *ends)
         touch(storage, until);
     for (const Stack::Run &run : stack.middle)
       touch(run.storage, until);
+  }
+  /// Of a stack: a number for it as it is now.
+  int storageOf(ValueId v) {
+    const Stack &stack = stacks_[deps_.root[v]];
+    if (stack.first.empty())
+      return bound_[deps_.root[v]];
+    inner_.push_back(stack);
+    return -1 - static_cast<int>(inner_.size());
+  }
+  /// What `storageOf` gave is what a value stands for from now on.
+  void bind(ValueId v, int storage) {
+    stacks_[v] = storage < -1 ? inner_[-2 - storage] : Stack{};
+    bound_[v] = std::max(storage, -1);
+  }
+  int64_t bytesOf(int storage) const {
+    if (storage >= -1)
+      return storage < 0 ? 0 : storages_[storage].bytes;
+    const Stack &stack = inner_[-2 - storage];
+    int64_t sum = 0;
+    for (const auto *ends : {&stack.first, &stack.last})
+      for (int one : *ends)
+        sum += bytesOf(one);
+    for (const Stack::Run &run : stack.middle)
+      sum += bytesOf(run.storage);
+    return sum;
+  }
+  int64_t touchesOf(int storage) const {
+    if (storage >= -1)
+      return storage < 0 ? 0 : storages_[storage].touches;
+    const Stack &stack = inner_[-2 - storage];
+    int64_t sum = 0;
+    for (const auto *ends : {&stack.first, &stack.last})
+      for (int one : *ends)
+        sum += touchesOf(one);
+    return sum;
+  }
+  void use(ValueId v, int64_t until) {
+    touch(bound_[deps_.root[v]], until);
+    touch(stacks_[deps_.root[v]], until);
   }
 
   void region(RegionId r, int64_t at) {
@@ -170,7 +212,11 @@ private:
     std::vector<int> carried;
     for (const Region::Carried &c : body.carried)
       carried.push_back(storageOf(c.initial));
-    bool skips = count > 2 * ends_;
+    bool nested = false;
+    for (const auto *slices : {&body.stashed, &body.unstashed})
+      for (const Region::Slice &s : *slices)
+        nested |= graph_.values[s.inside].slices > 1;
+    bool skips = count > 2 * ends_ && (!nested || count > kMostNested);
     std::vector<int64_t> before;
     if (skips)
       before = touchesOf(body);
@@ -180,9 +226,9 @@ private:
         i = count - ends_;
       }
       for (size_t k = 0; k < carried.size(); ++k)
-        bound_[body.carried[k].argument] = carried[k];
+        bind(body.carried[k].argument, carried[k]);
       for (const Region::Slice &s : body.unstashed)
-        bound_[s.inside] = slice(deps_.root[s.stacked], count, count - 1 - i);
+        bind(s.inside, slice(deps_.root[s.stacked], count, count - 1 - i));
       region(r, from + i * length);
       if (skips && i == ends_ - 1) {
         std::vector<int64_t> after = touchesOf(body);
@@ -194,12 +240,13 @@ private:
       for (size_t k = 0; k < carried.size(); ++k)
         carried[k] = storageOf(body.carried[k].yielded);
       for (const Region::Slice &s : body.stashed) {
+        int storage = storageOf(s.inside);
         Stack &stack = stacks_[s.stacked];
-        (i < ends_ ? stack.first : stack.last).push_back(storageOf(s.inside));
+        (i < ends_ ? stack.first : stack.last).push_back(storage);
       }
     }
     for (size_t k = 0; k < carried.size(); ++k)
-      bound_[body.carried[k].result] = carried[k];
+      bind(body.carried[k].result, carried[k]);
     if (outermost)
       smearFrom_ = -1;
   }
@@ -211,30 +258,33 @@ private:
     for (const Region::Slice &s : body.unstashed) {
       touches.push_back(0);
       for (int64_t i = delay_ + 1; i < ends_; ++i)
-        if (int one = slice(deps_.root[s.stacked], body.count, body.count - 1 - i); one >= 0)
-          touches.back() += storages_[one].touches;
+        touches.back() += touchesOf(slice(deps_.root[s.stacked], body.count, body.count - 1 - i));
     }
     return touches;
   }
 
-  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. A step comes at its
-  /// end, when the slices are there, and goes at its end, when they are gone. Steps lie alike from
-  /// both sides, so that a repeat that takes slices and stashes others does both at a time.
+  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. A step comes at
+  /// its end, when the slices are there, and goes at its end, when they are gone. Steps lie alike
+  /// from both sides, so that a repeat that takes slices and stashes others does both at a time.
   void skip(const Region &body, int64_t from, int64_t length) {
     int64_t between = body.count - 2 * ends_,
             steps = between <= kSteps ? between : kSteps - between % 2;
     auto boundary = [&](int64_t k) {
-      return ends_ + (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
+      return ends_ +
+             (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
     };
     for (size_t k = 0; k < body.stashed.size(); ++k) {
       Stack &stack = stacks_[body.stashed[k].stacked];
       if (recurs(stack) || shares(body, k))
         continue;
-      Storage one = storages_[stack.first[ends_ - 1]];
+      int one = stack.first[ends_ - 1];
+      Category category = graph_.values[body.stashed[k].inside].category;
+      if (one >= 0)
+        category = storages_[one].category;
       for (int64_t step = 0; step < steps; ++step) {
         int64_t begin = boundary(step), end = boundary(step + 1);
         stack.middle.push_back(
-            {begin, end, allocate(one.bytes * (end - begin), one.category, from + end * length)});
+            {begin, end, allocate(bytesOf(one) * (end - begin), category, from + end * length)});
       }
     }
   }
@@ -242,12 +292,12 @@ private:
   /// Its slices are no storages, or storages that come again: the first iterations hold them all.
   bool recurs(const Stack &stack) const {
     int one = stack.first[ends_ - 1];
-    return one < 0 || std::count(stack.first.begin(), stack.first.begin() + ends_, one) > 1;
+    return one == -1 || std::count(stack.first.begin(), stack.first.begin() + ends_, one) > 1;
   }
 
-  /// Slices that are the same storage are counted once: of another stack of this repeat, perhaps some
-  /// iterations later (what an iteration yields and stashes is the next one's argument, which may be
-  /// stashed, too), or of a stack that this repeat takes apart.
+  /// Slices that are the same storage are counted once: of another stack of this repeat, perhaps
+  /// some iterations later (what an iteration yields and stashes is the next one's argument, which
+  /// may be stashed, too), or of a stack that this repeat takes apart.
   bool shares(const Region &body, size_t k) {
     Stack &stack = stacks_[body.stashed[k].stacked];
     int one = stack.first[ends_ - 1];
@@ -285,6 +335,7 @@ private:
   Dependences deps_;
   std::vector<int> bound_; ///< by ValueId (a root): the storage it stands for now
   std::vector<Stack> stacks_;
+  std::vector<Stack> inner_;                 ///< slices that are stacks
   std::vector<std::vector<ValueId>> inputs_; ///< by RegionId: values that are there from the start
   std::vector<int64_t> begin_, end_;         ///< by OperationId: in its region
   /// Iterations of a long repeat that are followed at each end; between them memory is linear.
