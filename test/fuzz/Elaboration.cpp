@@ -18,9 +18,11 @@ namespace accord::fuzz {
 
 namespace {
 
+std::unique_ptr<mlir::MLIRContext> current;
+mlir::MLIRContext &context() { return *current; }
+
 /// Types and attributes are never freed, so a context serves only so many programs.
-mlir::MLIRContext &context() {
-  static std::unique_ptr<mlir::MLIRContext> current;
+void freshContext() {
   static unsigned served = 0;
   if (!current || ++served == 100) {
     static bool once = (registerAllPasses(), true);
@@ -32,7 +34,6 @@ mlir::MLIRContext &context() {
     current->loadAllAvailableDialects();
     served = 0;
   }
-  return *current;
 }
 
 /// One program on its way; the first broken promise ends it.
@@ -47,6 +48,8 @@ public:
   bool front() {
     ElaborateOptions options;
     options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    if (program.kind == Kind::Dnn && program.text.find("train ") == std::string::npos)
+      options.target = "a100_80g"; // most models of the catalogue name no machine
     mlir::ScopedDiagnosticHandler leaks(&context(), [&](mlir::Diagnostic &d) {
       if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
         fail("an error reaches the user as MLIR's own: " + d.str());
@@ -226,6 +229,7 @@ std::string badDiagnostic(const Diagnostics &diags) {
 }
 
 void checkElaboration(const Program &program, Verdict &verdict) {
+  freshContext();
   Run run(program);
   bool whole = run.front();
   verdict.broken = run.broken;
