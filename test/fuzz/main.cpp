@@ -85,6 +85,7 @@ int replay(const Options &options) {
     Verdict verdict = check(program);
     fmt::print("{}: {}\n", path,
                !verdict.broken.empty() ? verdict.broken
+               : verdict.planned       ? "planned"
                : verdict.accepted      ? "accepted"
                                        : "refused");
     status |= !verdict.broken.empty();
@@ -115,7 +116,7 @@ int fuzz(const Options &options) {
   guard(options.crashes, options.hang);
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now(), shown = begin;
-  size_t broken = 0, accepted = 0;
+  size_t broken = 0, accepted = 0, planned = 0;
   uint64_t i = 0;
   auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   while ((!options.iterations || i < options.iterations) &&
@@ -124,6 +125,7 @@ int fuzz(const Options &options) {
     underTest(program.text, program.name);
     Verdict verdict = check(program);
     accepted += verdict.accepted;
+    planned += verdict.planned;
     ++i;
     if (!verdict.broken.empty()) {
       fmt::print("seed {}, iteration {}: {}\n", options.seed, i - 1, verdict.broken);
@@ -133,12 +135,13 @@ int fuzz(const Options &options) {
     }
     if (isatty(1) && Clock::now() - shown > std::chrono::milliseconds(500)) {
       shown = Clock::now();
-      fmt::print("\r\033[K{} inputs, {} accepted, {:.0f} s", i, accepted, seconds());
+      fmt::print("\r\033[K{} inputs, {} accepted, {} planned, {:.0f} s", i, accepted, planned,
+                 seconds());
       std::fflush(stdout);
     }
   }
-  fmt::print("{}{} inputs, {} accepted, {} broken promises\n", isatty(1) ? "\r\033[K" : "", i,
-             accepted, broken);
+  fmt::print("{}{} inputs, {} accepted, {} planned, {} broken promises\n",
+             isatty(1) ? "\r\033[K" : "", i, accepted, planned, broken);
   rmdir(options.crashes.c_str()); // only if nothing is in it
   return broken != 0;
 }
