@@ -31,7 +31,8 @@ public:
                                    precisions = {"fp32", "bf16", "fp16", "mixed(bf16)",
                                                  "mixed(fp16)"},
                                    optimizers = {"sgd", "momentum", "adam", "adamw"},
-                                   objectives = {"throughput", "step_time", "memory", "energy"};
+                                   objectives = {"throughput", "step_time", "device.memory",
+                                                 "energy"};
     std::string objective = random.pick(objectives);
     return fmt::format("model m {{\n{}  loss {}\n}}\n\ntrain t = m() on {} {{\n  batch = {}\n"
                        "  precision = {}\n  optimizer = {}\n  {} {}\n}}\n",
