@@ -303,7 +303,7 @@ std::optional<TrainingJob> Program::job() {
 
 accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from) {
   Data &d = *data;
-  SourceRange at = from.valid() ? from : SourceRange{d.main->file->id, 0, 0};
+  SourceRange at = from; // no place: the name comes from the command line
   const ast::Declaration *found = d.sources.find(*d.main, name, at);
   if (!found && llvm::StringRef(name).ends_with(".accel")) { // --target my_machine.accel
     Sources::Unit *unit = d.sources.load(name, from);
@@ -332,7 +332,9 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
     std::vector<std::string> known = d.sources.catalogAccelerators();
     for (const std::string &visible : d.sources.names(*d.main))
       known.push_back(visible);
-    d.diags.error(Code::UnknownName, at, fmt::format("unknown machine '{}'", name))
+    d.diags
+        .error(Code::UnknownName, at,
+               fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
         .suggest(nearest(name, known))
         .help(
             fmt::format("the catalogue has {}", fmt::join(d.sources.catalogAccelerators(), ", ")));

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
   CLI::App app{"Accord: placement plans and latency models for DNN training that can be trusted"};
   app.name("accord");
   app.set_version_flag("--version", fmt::format("accord {}", accord::kVersion));
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer("Example: accord compile examples/01-first-plan/gpt2_xl.dnn -o out/\n"
              "Exit status: 0 done, 1 the input is wrong, 2 infeasible, 3 internal error");
   int status = 0;
@@ -25,6 +25,8 @@ int main(int argc, char **argv) {
   accord::addLater(app, status);
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty())
+      fmt::print("{}", app.help());
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? 0 : 1;
   } catch (const std::bad_alloc &) {

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""compiled.py FOLDER: trains each model of expected.csv for one sample on paper and compares what `accord estimate` counts."""
+import json
+import os
+import subprocess
+import sys
+
+import count
+
+FILES = {"gpt2": "gpt2", "gpt3": "gpt3", "bert": "bert", "llam": "llama2", "resn": "resnet", "dlrm": "dlrm", "gnmt": "gnmt"}
+TRAINING = """import "catalog/h100.accel"
+import "catalog/%s.dnn"
+train counted = %s(%s) on h200 { batch = 1, precision = mixed(bf16), optimizer = adam }
+"""
+
+
+def main():
+    folder, wrong = sys.argv[1], 0
+    os.makedirs(folder, exist_ok=True)
+    for number, row in enumerate(count.rows("expected.csv")):
+        path = os.path.join(folder, "row%d.dnn" % number)
+        arguments = ", ".join("%s = %d" % pair for pair in row["given"].items())
+        with open(path, "w") as file:
+            file.write(TRAINING % (FILES[row["model"][:4]], row["model"], arguments))
+        run = subprocess.run(["accord", "estimate", path, "--json"], capture_output=True, text=True)
+        if run.returncode != 0:
+            print(row["model"], arguments, "exit status", run.returncode, run.stderr)
+            wrong += 1
+            continue
+        totals = json.loads(run.stdout)["totals"]
+        faults = []
+        if int(totals["parameters"]) != int(row["parameters"]):
+            faults.append("parameters %s" % totals["parameters"])
+        if row["forward_macs"]:
+            # Two FLOP, and twice the forward pass again backward; a first layer needs no data gradient (-), and
+            # element-wise work, norms and softmax come on top (+).
+            share = float(totals["flops"]) / (6 * int(row["forward_macs"]))
+            if not 0.95 <= share <= 1.15:
+                faults.append("FLOP / (6 forward multiply-accumulates) = %.4f" % share)
+        if faults:
+            print(row["model"], arguments, "expected", row["parameters"], row["forward_macs"], "got", *faults)
+        wrong += bool(faults)
+    print("the compiler counts what is published" if not wrong else "%d models differ" % wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
