@@ -63,7 +63,7 @@ public:
   static constexpr size_t kMaxOperations = 2'000'000;
   /// Statements, expressions and list elements evaluated for one model. Modules that call modules
   /// and loops within loops multiply, and need make no operation at all.
-  static constexpr size_t kMaxSteps = 20'000'000;
+  static constexpr size_t kMaxSteps = 10'000'000;
   /// Expressions evaluated within each other, through modules and constants.
   static constexpr size_t kMaxDepth = 1000;
   /// Elements of one list, iterations of one loop.

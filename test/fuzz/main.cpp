@@ -1,7 +1,8 @@
-// accord-fuzz: random sentences of the grammars and mutated real programs, all in one process; see
-// README.md.
+// accord-fuzz: random sentences of the grammars, random models and mutated real programs, all in
+// one process; see README.md.
 #include "test/fuzz/Crash.h"
 #include "test/fuzz/Grammar.h"
+#include "test/fuzz/ModelWriter.h"
 #include "test/fuzz/Mutator.h"
 #include "test/fuzz/Properties.h"
 #include <CLI/CLI.hpp>
@@ -49,6 +50,14 @@ Program make(const Options &options, uint64_t i, const Corpus &corpus, const Gra
   Random random(seed * 0x9e3779b97f4a7c15ull + i);
   Program result;
   const Grammar *from = nullptr;
+  if (random.percent(options.plans ? 0 : 20)) {
+    result.kind = Kind::Dnn;
+    result.text = writeModel(random);
+    if (random.percent(10))
+      result.text = mutate(random, corpus, result.text);
+    result.name = fmt::format("crash-{}-{}{}", seed, i, extension(result.kind));
+    return result;
+  }
   if (random.percent(options.plans ? 0 : 30)) {
     result.kind = random.percent(50) ? Kind::Dnn : Kind::Accel;
     from = result.kind == Kind::Dnn ? &dnn : &accel;
