@@ -224,9 +224,10 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
     work(worker, described);
     gradientBuffers(op, described);
   }
-  if (described.core == CoreKind::None && op.getNumResults() == 1 && !described.operands.empty() &&
-      !isa<dnn::RepeatOp>(op))
-    out.values[described.results[0]].alias = described.operands[0];
+  // Views, several results of one, too: they stay in the storage of what they show.
+  if (described.core == CoreKind::None && !described.operands.empty() && !isa<dnn::RepeatOp>(op))
+    for (ValueId view : described.results)
+      out.values[view].alias = described.operands[0];
   out.operations[id] = std::move(described);
   if (auto loop = dyn_cast<dnn::RepeatOp>(op))
     repeat(loop, id, region);

@@ -69,13 +69,27 @@ std::optional<bool> applyComparison(ast::BinaryOp op, int order) {
 
 namespace {
 
+constexpr size_t kMaxDepth = 1000; ///< of expressions, through the names that they use
+constexpr size_t kMaxCalls =
+    1000; ///< in one value: it is walked recursively, shared parts each time
+
 class Evaluator {
 public:
   Evaluator(Diagnostics &diags, const Lookup &lookup) : diags(diags), lookup(lookup) {}
 
   Constant eval(const ast::Expr &expr) {
+    // Counted across evaluators: a name is looked up by evaluating what it stands for.
+    static thread_local size_t depth = 0;
+    if (depth >= kMaxDepth) {
+      diags.error(
+          Code::NestedTooDeep, expr.range,
+          fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
+      return {};
+    }
+    ++depth;
     Constant value =
         std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
+    --depth;
     value.range = expr.range;
     return value;
   }
@@ -85,6 +99,19 @@ private:
     return std::make_shared<Constant>(std::move(value));
   }
   static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
+  /// A call that stays one, unless it is too large.
+  Constant symbolic(CallValue call, SourceRange at) {
+    for (auto &[name, argument] : call.arguments)
+      if (auto *inner = argument->as<CallValue>())
+        call.calls += inner->calls;
+    if (call.calls <= kMaxCalls)
+      return of(std::move(call));
+    diags.error(Code::NestedTooDeep, at,
+                fmt::format("this value has {} operations and calls in it, and at most {} are "
+                            "possible",
+                            call.calls, kMaxCalls));
+    return {};
+  }
 
   Constant visit(const ast::Number &n, SourceRange) { return n.valid ? of(n.value) : Constant{}; }
   Constant visit(const ast::Text &t, SourceRange) { return of(t); }
@@ -254,7 +281,8 @@ private:
     if (auto *b = value.as<bool>(); b && u.op == ast::UnaryOp::Not)
       return of(!*b);
     if (value.as<Word>() || value.as<CallValue>())
-      return of(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}});
+      return symbolic(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}},
+                      range);
     diags.error(
         Code::WrongType, range,
         fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
@@ -280,7 +308,7 @@ private:
   Constant apply(ast::BinaryOp op, SourceRange at, Constant a, Constant b) {
     if (a.failed() || b.failed())
       return {};
-    auto symbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
+    auto isSymbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
     if (auto *x = a.as<Quantity>(), *y = b.as<Quantity>(); x && y) {
       if (isComparison(op)) {
         auto order = compare(*x, *y);
@@ -304,9 +332,10 @@ private:
     if (auto *x = a.as<bool>(), *y = b.as<bool>();
         x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
       return of(op == ast::BinaryOp::And ? *x && *y : *x || *y);
-    if (symbolic(a) || symbolic(b))
-      return of(
-          CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}});
+    if (isSymbolic(a) || isSymbolic(b))
+      return symbolic(
+          CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}},
+          at);
     diags.error(Code::WrongType, at,
                 fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
                             a.describe(), b.describe()));
@@ -340,7 +369,7 @@ private:
       if (auto *list = call.arguments[0].second->as<ListValue>())
         return of(Quantity::number(static_cast<int64_t>(list->elements->size())));
     if (!numbers || plain.empty())
-      return of(call);
+      return symbolic(call, range);
     auto done = [&](Checked<Quantity> result) -> Constant {
       if (result)
         return of(*result);
@@ -375,7 +404,7 @@ private:
       }
       return of(best);
     }
-    return of(call);
+    return symbolic(call, range);
   }
 
   Diagnostics &diags;

@@ -37,6 +37,7 @@ struct MapValue {
 struct CallValue {
   std::string name;
   std::vector<std::pair<std::string, std::shared_ptr<Constant>>> arguments; ///< first: "" by place
+  size_t calls = 1; ///< in all, itself and those in its arguments, however often they are shared
 };
 
 struct Constant {

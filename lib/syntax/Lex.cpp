@@ -1,7 +1,5 @@
-// Text -> tokens with ANTLR's lexer; documentation comments; brackets that do not match.
-#include "ANTLRInputStream.h"
+// Text -> tokens; documentation comments; brackets that do not match.
 #include "grammar/AccelParser.h"
-#include "grammar/DnnLexer.h"
 #include "grammar/DnnParser.h"
 #include "lib/syntax/Tokens.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,42 +13,27 @@ static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) &&
               size_t(AccelParser::QUANTITY) == size_t(P::QUANTITY) &&
               size_t(AccelParser::IDENT) == size_t(P::IDENT));
 
-/// Where each character starts, for texts in which a character is not always a byte.
-static std::vector<uint32_t> characterStarts(llvm::StringRef text) {
-  std::vector<uint32_t> starts;
-  bool ascii = true;
-  for (size_t i = 0; i < text.size(); ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
-      starts.push_back(static_cast<uint32_t>(i));
-    else
-      ascii = false;
-  if (ascii)
-    return {};
-  starts.push_back(static_cast<uint32_t>(text.size()));
-  return starts;
-}
-
 std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment> &comments) {
   llvm::StringRef text = diags.sources().text(file);
-  std::vector<uint32_t> starts = characterStarts(text);
-  auto byteOf = [&](size_t character) {
-    return starts.empty() ? static_cast<uint32_t>(character)
-                          : starts[std::min(character, starts.size() - 1)];
-  };
-  antlr4::ANTLRInputStream input(text.data(), text.size());
-  grammar::DnnLexer lexer(&input);
-  lexer.removeErrorListeners();
   std::vector<Token> tokens;
-  uint32_t line = 1, scanned = 0, lastLine = 0;
+  tokens.reserve(text.size() / 6);
+  uint32_t line = 1, lastLine = 0;
   bool foreign = false; // the last token is a name with letters the language does not have
-  for (auto &antlr : lexer.getAllTokens()) {
+  size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark is no text
+  while (at < text.size()) {
+    char c = text[at];
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
+      line += c == '\n' || (c == '\r' && !text.substr(at + 1).starts_with("\n"));
+      ++at;
+      continue;
+    }
+    Scanned scanned = scan(text, at);
     Token token;
-    token.type = antlr->getType();
-    token.begin = byteOf(antlr->getStartIndex());
-    token.end = byteOf(antlr->getStopIndex() + 1);
-    for (; scanned < token.begin; ++scanned)
-      line += text[scanned] == '\n' || (text[scanned] == '\r' && text[scanned + 1] != '\n');
+    token.type = scanned.type;
+    token.begin = static_cast<uint32_t>(at);
+    token.end = static_cast<uint32_t>(scanned.end);
     token.line = line;
+    at = scanned.end;
     SourceRange range{file, token.begin, token.end};
     if (token.type == P::COMMENT) {
       bool doc = token.end - token.begin >= 3 && text[token.begin + 2] == '/' &&

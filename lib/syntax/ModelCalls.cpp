@@ -96,6 +96,8 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
     return ModelValue{Quantity::number(static_cast<int64_t>(arguments[0].list()->size()))};
   }
   if (arguments.size() == 1 && arguments[0].list()) {
+    if (!proceed(range, arguments[0].list()->size()))
+      return ModelValue{};
     ModelList spread = *arguments[0].list();
     arguments = std::move(spread);
   }
@@ -244,11 +246,12 @@ ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::C
   prefix = path(label.empty() ? module.name.text : label) + ".";
   calls.push_back(&module);
   scope = &body;
+  proceed(range, 20); // a call costs more than other expressions
   run(module.body);
   ModelList results;
   for (const ast::Name &result : module.results) {
     auto found = body.variables.find(result.text);
-    if (found == body.variables.end())
+    if (found == body.variables.end() && !givenUp)
       diags.error(
           Code::MissingResult, result.range,
           fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));

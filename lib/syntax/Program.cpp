@@ -24,10 +24,12 @@ struct Program::Data {
       const ast::Declaration *found = sources.find(name, from, at);
       if (!found || found->kind != ast::DeclarationKind::Constant || evaluating.count(found))
         return std::nullopt;
+      if (auto known = constants.find(found); known != constants.end())
+        return known->second;
       evaluating.insert(found);
       Constant value = evaluate(*found->value, diags, lookupIn(*found));
       evaluating.erase(found);
-      return value;
+      return constants[found] = value;
     };
   }
   const ast::Declaration *pick(std::vector<const ast::Declaration *> candidates);
@@ -44,6 +46,7 @@ struct Program::Data {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Sources::Unit *main = nullptr;
   std::set<const ast::Declaration *> evaluating;
+  std::map<const ast::Declaration *, Constant> constants; ///< those evaluated so far
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
   std::vector<std::pair<Constant, const ast::Entry *>>
       requirements; ///< of the job, to be checked against its machine
@@ -202,9 +205,11 @@ bool Program::Data::overrides(TrainingJob &job) {
     job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Adam);
   }
   if (job.microbatches.empty()) {
-    for (int64_t size = 1; size <= job.batch; size *= 2)
-      if (job.batch % size == 0)
-        job.microbatches.push_back(size);
+    for (int64_t size = 1; job.batch > 0 && job.batch % size == 0; size *= 2) {
+      job.microbatches.push_back(size);
+      if (size > job.batch / 2)
+        break; // doubled it would be above the batch, or pass 2^63
+    }
     if (!job.microbatches.empty() && job.microbatches.back() != job.batch)
       job.microbatches.push_back(job.batch);
     job.assumptions.push_back(
