@@ -36,7 +36,7 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
   if (looksLikeCode(what)) {
     if (const ErrorEntry *entry = findError(what))
       return print(explain(*entry), json, "explain");
-    fmt::print(stderr, "error[A0805]: '{}' is no error code of Accord\n", what);
+    fmt::print(stderr, "accord: error[A0805]: '{}' is no error code of Accord\n", what);
     return kWrongInput;
   }
   auto plan = readPlan(what, json, "explain");
@@ -61,14 +61,20 @@ void addExplain(CLI::App &app, int &status) {
       "explain", "Why a number of a plan is what it is, or what an error code means");
   command
       ->add_option("plan", *what,
-                   "A folder that `accord compile` wrote, a plan.json, or a code such as A0104")
-      ->required();
+                   "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
+  auto markdown = std::make_shared<bool>(false);
+  command->add_flag("--markdown", *markdown, "Print the page of all error codes (docs/errors.md)");
   command->add_option("operation", *operation,
                       "Name of an operation; without one, the plan as a whole");
   addJson(*command, *json);
   command->footer(
       "Examples: accord explain out/ block.attention.linear\n          accord explain A0104");
-  command->callback([=, &status] { status = explainCommand(*what, *operation, *json); });
+  command->callback([=, &status] {
+    if (!*markdown && what->empty())
+      throw CLI::RequiredError("plan");
+    status = *markdown ? print(errorsMarkdown(), *json, "explain")
+                       : explainCommand(*what, *operation, *json);
+  });
 }
 
 void addDiff(CLI::App &app, int &status) {
