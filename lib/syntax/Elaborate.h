@@ -71,6 +71,8 @@ public:
   /// Everything of the main file that no job asks for is checked too: every machine and every model
   /// with defaults.
   void checkAll();
+  /// Inputs, names and imports that nothing uses (A0013, A0117, A0515), once all else is right.
+  void reportUnused();
   mlir::ModuleOp module();
 
 private:

@@ -193,7 +193,8 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     } else if (place >= names.size()) {
       diags
           .error(Code::TooManyArguments, where,
-                 fmt::format("'{}' takes {} arguments", callee.name.text, names.size()))
+                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(),
+                              names.size() == 1 ? "" : "s"))
           .note(callee.name.range, "declared here");
       break;
     } else {
@@ -207,6 +208,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     given[name] = {&argument, eval(*argument.value)};
   }
   scope = &into;
+  bool understood = diags.errors() == errorsBefore;
   for (const ast::Parameter &p : callee.parameters) {
     ModelValue value;
     if (auto fixed = overrides.find(p.name.text); fixed != overrides.end()) {
@@ -215,7 +217,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
       value = found->second.second;
     } else if (p.defaultValue) {
       value = eval(*p.defaultValue);
-    } else {
+    } else if (understood) { // else one that was not understood may be it
       diags
           .error(Code::MissingArgument, range,
                  fmt::format("'{}' needs a value for '{}'", callee.name.text, p.name.text))

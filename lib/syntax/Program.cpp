@@ -7,6 +7,7 @@
 #include "lib/syntax/Requirements.h"
 #include "lib/syntax/Sources.h"
 #include "lib/syntax/TrainSettings.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -22,8 +23,15 @@ struct Program::Data {
   Lookup lookupIn(const ast::Declaration &from) {
     return [this, &from](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
       const ast::Declaration *found = sources.find(name, from, at);
-      if (!found || found->kind != ast::DeclarationKind::Constant || evaluating.count(found))
+      if (!found || found->kind != ast::DeclarationKind::Constant)
         return std::nullopt;
+      if (evaluating.count(found)) {
+        diags
+            .error(Code::RecursiveDefinition, at,
+                   fmt::format("'{}' is defined by itself", name.str()))
+            .note(found->name.range, "declared here");
+        return Constant{at, {}};
+      }
       if (auto known = constants.find(found); known != constants.end())
         return known->second;
       evaluating.insert(found);
@@ -36,6 +44,7 @@ struct Program::Data {
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train);
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
+  void checkConstant(const ast::Declaration &constant);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
   std::optional<Constant> written(const std::string &text, const char *option);
 
@@ -284,7 +293,7 @@ std::optional<TrainingJob> Program::job() {
       return std::nullopt;
     }
   } else if (!chosen) {
-    if (d.main->file->complete)
+    if (d.main->file->complete && !d.diags.hasErrors())
       d.diags.error(Code::NoTraining, start, "the file has nothing to train")
           .help("declare a model, and a 'train' block that says on what and how");
     return std::nullopt;
@@ -428,12 +437,37 @@ std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRe
   return number ? number->toInt64() : std::nullopt;
 }
 
+void Program::reportUnused() { data->sources.reportUnused(); }
+
+/// The value of a `let`, even if nothing uses it: a function that does not exist, a name in an
+/// arithmetic expression that nothing declares.
+void Program::Data::checkConstant(const ast::Declaration &constant) {
+  evaluating.insert(&constant);
+  Constant value = evaluate(*constant.value, diags, lookupIn(constant));
+  evaluating.erase(&constant);
+  std::function<void(const Constant &, bool)> walk = [&](const Constant &v, bool inside) {
+    if (auto *word = v.as<Word>(); word && inside && word->text.find('.') == std::string::npos) {
+      if (diags.sources().text(v.range) == word->text && !constantFunction(word->text))
+        diags.error(Code::UnknownName, v.range, fmt::format("unknown name '{}'", word->text))
+            .suggest(nearest(word->text, sources.names(constant)));
+    } else if (auto *call = v.as<CallValue>()) {
+      bool known = constantFunction(call->name) || !llvm::isAlpha(call->name[0]);
+      reportUnknownFunction(*call, v.range, diags);
+      for (auto &[name, argument] : call->arguments)
+        walk(*argument, known);
+    }
+  };
+  walk(value, false);
+}
+
 void Program::checkAll() {
   Data &d = *data;
   if (!d.main)
     return;
   for (const ast::Declaration &declaration : d.main->file->declarations) {
-    if (declaration.kind == ast::DeclarationKind::Accelerator) {
+    if (declaration.kind == ast::DeclarationKind::Constant) {
+      d.checkConstant(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Accelerator) {
       auto [slot, isNew] = d.machines.try_emplace(&declaration, nullptr);
       if (isNew)
         slot->second =

@@ -36,7 +36,7 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
   if (looksLikeCode(what)) {
     if (const ErrorEntry *entry = findError(what))
       return print(explain(*entry), json, "explain");
-    fmt::print(stderr, "error[A0805]: '{}' is no error code of Accord\n", what);
+    fmt::print(stderr, "accord: error[A0805]: '{}' is no error code of Accord\n", what);
     return kWrongInput;
   }
   auto plan = readPlan(what, json, "explain");

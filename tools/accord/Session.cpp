@@ -116,6 +116,9 @@ bool Session::prepare() {
   accel::AcceleratorOp target = theProgram->machineOf(*theJob);
   if (!target || diags.hasErrors())
     return false;
+  theProgram->reportUnused();
+  if (diags.hasErrors())
+    return false;
   mlir::FailureOr<Machine> machine = mlir::failure();
   {
     mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
