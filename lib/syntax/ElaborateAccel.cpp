@@ -19,11 +19,30 @@ Code codeOf(llvm::StringRef message) {
     const char *words;
     Code code;
   };
-  for (Sign sign : {Sign{"neither 'peak'", Code::NoCompute}, Sign{"no 'clock'", Code::NoClock},
-                    Sign{"path", Code::UnreachableMemory}, Sign{"unknown", Code::UnknownName},
-                    Sign{"topology", Code::BadTopology}, Sign{"a second", Code::DuplicateKey},
-                    Sign{"redefinition", Code::DuplicateName}, Sign{"below", Code::OutOfRange},
-                    Sign{"needs", Code::MissingKey}, Sign{"did you mean", Code::UnknownName}})
+  static constexpr Sign kSigns[] = {{"neither 'peak'", Code::NoCompute},
+                                    {"states no 'clock'", Code::NoClock},
+                                    {"is left open", Code::NotADesign},
+                                    {"has no value yet", Code::NotSupported},
+                                    {"has one cost model", Code::NotSupported},
+                                    {"side by side", Code::NotSupported},
+                                    {"no path reaches", Code::UnreachableMemory},
+                                    {"in a circle", Code::PathOrder},
+                                    {"twice in one path", Code::PathOrder},
+                                    {"at the end of the path", Code::PathOrder},
+                                    {"farthest memory to the nearest", Code::PathOrder},
+                                    {"no network connects", Code::NotConnected},
+                                    {"the shape of network", Code::BadTopology},
+                                    {"by its peak", Code::ConflictingRates},
+                                    {"for each of its", Code::MemoryTooSmall},
+                                    {"keeps more than it has", Code::OutOfRange},
+                                    {"is below", Code::OutOfRange},
+                                    {"a second", Code::DuplicateKey},
+                                    {"redefinition", Code::DuplicateName},
+                                    {"not declared", Code::UnknownName},
+                                    {"which is no", Code::WrongNameKind},
+                                    {"unknown", Code::UnknownName},
+                                    {"needs", Code::MissingKey}};
+  for (const Sign &sign : kSigns)
     if (message.contains(sign.words))
       return sign.code;
   return Code::EmptyMachine;
@@ -300,15 +319,7 @@ void Elaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
 template <class Op> Op Elaborator::finish(Op op, size_t errorsBefore) {
   if (diags.errors() == errorsBefore) {
     ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-      auto range = [&](Location location) {
-        SourceLocation place = sourceOf(location);
-        auto file = diags.sources().find(place.file);
-        return file ? diags.sources().at(*file, {place.line, place.column})
-                    : declaration.name.range;
-      };
-      auto error = diags.error(codeOf(d.str()), range(d.getLocation()), d.str());
-      for (mlir::Diagnostic &note : d.getNotes())
-        error.note(range(note.getLocation()), note.str());
+      reportMachineProblem(d, diags, declaration.name.range);
       return success();
     });
     if (succeeded(mlir::verify(op)))
@@ -524,6 +535,20 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, ModuleOp 
                                   Diagnostics &diags, const Lookup &globals,
                                   llvm::function_ref<bool(llvm::StringRef)> isAccelerator) {
   return Elaborator(declaration, module, diags, globals).cluster(isAccelerator);
+}
+
+void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
+  auto range = [&](Location location) {
+    SourceLocation place = sourceOf(location);
+    auto file = diags.sources().find(place.file);
+    return file ? diags.sources().at(*file, {place.line, place.column}) : otherwise;
+  };
+  std::string text = problem.str();
+  auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
+  auto error = diags.error(codeOf(text), range(problem.getLocation()), message.str());
+  error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
+  for (mlir::Diagnostic &note : problem.getNotes())
+    error.note(range(note.getLocation()), note.str());
 }
 
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {

@@ -60,7 +60,7 @@ class ModelBuilder {
 public:
   /// More operations than this is an error: the text asks for an unrolled network that no analysis
   /// would finish.
-  static constexpr size_t kMaxOperations = 2'000'000;
+  static constexpr size_t kMaxOperations = 100'000;
 
   ModelBuilder(Diagnostics &diags, DeclarationScope &declarations, mlir::ModuleOp module);
   ~ModelBuilder();
