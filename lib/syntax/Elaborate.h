@@ -33,6 +33,7 @@ struct TrainingJob {
   dnn::PrecisionAttr precision;
   dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
+  SourceRange microbatchAt; ///< where the file offers them
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number

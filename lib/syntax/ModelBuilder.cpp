@@ -181,8 +181,8 @@ void ModelBuilder::bind(const ast::Bind &bind) {
     else if (!value.failed())
       diags.error(
           Code::WrongResultCount, bind.value->range,
-          fmt::format("{} names take {}, but there {}", bind.names.size(), "as many values",
-                      list ? fmt::format("are {}", list->size()) : std::string("is one value")));
+          fmt::format("{} names stand for {}", bind.names.size(),
+                      list ? fmt::format("{} values", list->size()) : std::string("one value")));
   }
   for (size_t i = 0; i < bind.names.size(); ++i) {
     const ast::Name &name = bind.names[i];

@@ -139,6 +139,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.batch = settings.batch.value_or(1);
   job.precision = settings.precision;
   job.microbatches = std::move(settings.microbatches);
+  job.microbatchAt = settings.microbatchAt;
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.assumptions = std::move(settings.assumptions);
   if (settings.optimizer)
@@ -224,9 +225,13 @@ bool Program::Data::overrides(TrainingJob &job) {
     job.assumptions.push_back(
         "microbatch: powers of two that divide the batch, as nothing says which");
   } else if (llvm::none_of(job.microbatches, [&](int64_t size) { return job.batch % size == 0; })) {
-    diags.error(
-        Code::BatchNotDivisible, job.declaration ? job.declaration->name.range : SourceRange{},
-        fmt::format("no micro-batch size that is offered divides the batch of {}", job.batch));
+    bool one = job.microbatches.size() == 1;
+    diags.error(Code::BatchNotDivisible,
+                options.microbatch.empty() ? job.microbatchAt : SourceRange{},
+                fmt::format("{} {} {} the batch of {}",
+                            one ? "the micro-batch of" : "none of the micro-batches",
+                            fmt::join(job.microbatches, ", "), one ? "does not divide" : "divides",
+                            job.batch));
   }
   return diags.errors() == before;
 }
@@ -326,7 +331,9 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
       SourceRange start{unit->file->id, 0, 0};
       auto error = d.diags.error(
           all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start,
-          fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
+          all.empty() ? fmt::format("'{}' declares no accelerator", name)
+                      : fmt::format("'{}' declares {} accelerators, and one is needed", name,
+                                    all.size()));
       for (const ast::Declaration *one : all)
         error.note(one->name.range, fmt::format("'{}'", one->name.text));
       return nullptr;
@@ -478,6 +485,17 @@ void Program::checkAll() {
                          const ast::Declaration *found = d.sources.find(name, declaration, {});
                          return found && found->kind == ast::DeclarationKind::Accelerator;
                        });
+    } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
+      std::vector<std::string> trainings;
+      for (const ast::Declaration &other : d.main->file->declarations)
+        if (other.kind == ast::DeclarationKind::Train)
+          trainings.push_back(other.name.text);
+      const std::string &target = declaration.target.text;
+      if (!llvm::is_contained(trainings, target))
+        d.diags
+            .error(Code::UnknownName, declaration.target.range,
+                   fmt::format("no training '{}' for this sparsity", target))
+            .suggest(nearest(target, trainings));
     } else if (declaration.kind == ast::DeclarationKind::Model &&
                llvm::all_of(declaration.parameters,
                             [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {

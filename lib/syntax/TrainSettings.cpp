@@ -190,6 +190,7 @@ private:
       if (pair->key.text == "microbatch") {
         if (auto sizes = integersOf(value, diags, "microbatch"))
           out.microbatches = *sizes;
+        out.microbatchAt = value.range;
       } else if (pair->key.text == "recompute") {
         words(pair->key, value, {"none", "selective", "full"}, "none");
       } else if (pair->key.text == "schedule") {
@@ -274,9 +275,16 @@ dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context
                        : dnn::PrecisionAttr::get(&context, true, element);
   }
   auto *word = value.as<Word>();
+  std::string text = diags.sources().text(value.range).str();
+  if (text.find("fp8") != std::string::npos) {
+    diags
+        .error(Code::NotSupported, value.range,
+               fmt::format("not supported yet: training in '{}'", text))
+        .help("mixed(bf16) and mixed(fp16) are");
+    return {};
+  }
   diags
-      .error(Code::UnknownPrecision, value.range,
-             fmt::format("{} is no precision", value.describe()))
+      .error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
       .suggest(nearest(word   ? word->text
                        : call ? call->name
                               : "",

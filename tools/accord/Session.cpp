@@ -7,6 +7,7 @@
 #include "lib/cost/SourceOf.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
+#include "lib/syntax/ElaborateAccel.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -37,6 +38,15 @@ SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
   if (auto file = diags.sources().find(location.file))
     return diags.sources().at(*file, {location.line, location.column});
   return {};
+}
+
+/// What a pass complains about: its messages carry no code.
+Code codeOfPass(llvm::StringRef message, bool withPassesOfTheUser) {
+  if (message.contains("does not reach the loss"))
+    return Code::NoGradient;
+  if (message.contains("has no gradient"))
+    return Code::OperationNotSupported;
+  return withPassesOfTheUser ? Code::BadCommandLine : Code::InternalError;
 }
 
 Code codeOf(llvm::StringRef number) {
@@ -107,8 +117,12 @@ bool Session::prepare() {
   ElaborateOptions elaborate = options.elaborate;
   elaborate.catalog = catalogFolder();
   theProgram = std::make_unique<Program>(diags, *context, options.file, elaborate);
-  if (diags.hasErrors())
+  // What is merely unused hides no other error; without a complete tree all else would be a guess.
+  if (!theProgram->main() || !theProgram->main()->complete)
     return false;
+  for (const Diagnostic &d : diags.sorted())
+    if (d.severity == Severity::Error && d.code != Code::UnusedName && d.code != Code::UnusedInput)
+      return false;
   theProgram->checkAll();
   theJob = theProgram->job();
   if (!theJob || diags.hasErrors())
@@ -122,15 +136,15 @@ bool Session::prepare() {
   mlir::FailureOr<Machine> machine = mlir::failure();
   {
     mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-      SourceLocation at = sourceOf(d.getLocation());
-      diags.error(Code::EmptyMachine, rangeOf(diags, at), d.str());
+      SourceRange named = rangeOf(diags, sourceOf(target.getLoc()));
+      reportMachineProblem(d, diags, named);
       return mlir::success();
     });
     machine = machineFrom(target);
   }
   if (mlir::failed(machine)) {
     if (!diags.hasErrors())
-      diags.error(Code::EmptyMachine, {}, "the machine cannot be used");
+      diags.error(Code::InternalError, {}, "the machine cannot be used");
     return false;
   }
   theMachine = *machine;
@@ -150,7 +164,8 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
     if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
       return mlir::success();
     reported = true;
-    auto error = diags.error(code, rangeOf(diags, sourceOf(d.getLocation())), d.str());
+    auto error = diags.error(option ? code : codeOfPass(d.str(), false),
+                             rangeOf(diags, sourceOf(d.getLocation())), d.str());
     for (mlir::Diagnostic &note : d.getNotes())
       error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
     return mlir::success();
