@@ -22,9 +22,9 @@ install(FILES "${config}/AccordConfig.cmake" "${config}/AccordConfigVersion.cmak
   DESTINATION "${ACCORD_CONFIG_DIR}")
 foreach(room dialects lib passes)
   install(DIRECTORY "${CMAKE_SOURCE_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN CMakeFiles EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN catalog EXCLUDE PATTERN report EXCLUDE)
   install(DIRECTORY "${CMAKE_BINARY_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"
-    FILES_MATCHING PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE)
+    FILES_MATCHING PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE PATTERN cmake EXCLUDE)
 endforeach()
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/lib/catalog" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
   FILES_MATCHING PATTERN "*.accel" PATTERN "*.dnn")

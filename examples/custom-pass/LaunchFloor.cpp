@@ -9,9 +9,9 @@ using namespace accord;
 namespace {
 
 /// Illustrative numbers; fit your own to measured times of your machine.
-constexpr double kMost = 0.79;      // share of the peak that the largest products reach
-constexpr double kHalfway = 14e9;   // FLOP of a product that reaches half of that
-constexpr Seconds kLaunch(4.5e-6);  // of one kernel
+constexpr double kMost = 0.79;     // share of the peak that the largest products reach
+constexpr double kHalfway = 14e9;  // FLOP of a product that reaches half of that
+constexpr Seconds kLaunch(4.5e-6); // of one kernel
 
 /// efficiency = most * x / (x + halfway) with x the FLOP of one matrix product; 1 for other work,
 /// which memory bounds. time = max(launch, roofline of that).
@@ -32,9 +32,10 @@ public:
       return ComputeTime{Seconds(0), "0"};
     double efficiency = op.contraction ? kMost * flops / (flops + kHalfway) : 1;
     double rate = static_cast<double>(core.count) * peak->second.value * core.efficiency;
-    return ComputeTime{Seconds(flops / (rate * efficiency)),
-                       fmt::format("flops / (count * peak * efficiency) = {:.6g} / ({:.6g} * {:.4f})",
-                                   flops, rate, efficiency)};
+    return ComputeTime{
+        Seconds(flops / (rate * efficiency)),
+        fmt::format("flops / (count * peak * efficiency) = {:.6g} / ({:.6g} * {:.4f})", flops, rate,
+                    efficiency)};
   }
 
   std::variant<OperationCost, Issue> cost(const CostQuery &query,

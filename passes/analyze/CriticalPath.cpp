@@ -1,8 +1,8 @@
 // The pass: how critical each operation is, beside it.
 #include "lib/analysis/CriticalPath.h"
+#include "mlir/IR/Builders.h"
 #include "passes/analyze/Passes.h"
 #include "passes/analyze/Target.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
@@ -35,15 +35,13 @@ FailureOr<std::vector<Picoseconds>> times(dnn::TrainingGraphOp graph, const Work
 LogicalResult annotate(dnn::TrainingGraphOp graph) {
   auto samples = graph->getAttrOfType<IntegerAttr>("plan.microbatch");
   std::vector<mlir::Operation *> origins;
-  FailureOr<WorkGraph> work =
-      checkedWork(graph, samples ? samples.getInt() : 1, 1, &origins);
+  FailureOr<WorkGraph> work = checkedWork(graph, samples ? samples.getInt() : 1, 1, &origins);
   if (failed(work))
     return failure();
   auto durations = times(graph, *work, origins);
   if (failed(durations))
     return failure();
-  accord::CriticalPath path =
-      accord::CriticalPath::of(*work, Dependences::of(*work), *durations);
+  accord::CriticalPath path = accord::CriticalPath::of(*work, Dependences::of(*work), *durations);
   Builder builder(graph.getContext());
   auto set = [&](mlir::Operation *op, StringRef name, Picoseconds value) {
     op->setAttr(name, builder.getI64IntegerAttr(value.value));
@@ -60,8 +58,8 @@ LogicalResult annotate(dnn::TrainingGraphOp graph) {
   for (OperationId id : path.chain)
     origins[id]->setAttr("plan.critical", builder.getUnitAttr());
   graph->setAttr("plan.critical_path",
-                 builder.getDenseI64ArrayAttr({path.length[kMicrobatchRegion].value,
-                                               path.length[kUpdateRegion].value}));
+                 builder.getDenseI64ArrayAttr(
+                     {path.length[kMicrobatchRegion].value, path.length[kUpdateRegion].value}));
   return success();
 }
 

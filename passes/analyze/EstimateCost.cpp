@@ -1,8 +1,8 @@
 // The pass: what each operation costs, beside it.
 #include "lib/cost/Estimate.h"
+#include "mlir/IR/Builders.h"
 #include "passes/analyze/Passes.h"
 #include "passes/analyze/Target.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
