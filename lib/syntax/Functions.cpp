@@ -1,4 +1,5 @@
-// Operators on values, the functions of expressions by name, and calls of functions that do not exist.
+// Operators on values, the functions of expressions by name, and calls of functions that do not
+// exist.
 #include "lib/syntax/Evaluate.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
@@ -49,15 +50,14 @@ std::optional<bool> applyComparison(ast::BinaryOp op, int order) {
 }
 
 static const std::vector<std::string> kFunctions = {"min",  "max",  "ceil_div", "floor_div",
-                                                   "pow2", "log2", "sum",      "len"};
+                                                    "pow2", "log2", "sum",      "len"};
 
 bool constantFunction(llvm::StringRef name) { return llvm::is_contained(kFunctions, name.str()); }
 
 bool reportUnknownFunction(const CallValue &call, SourceRange range, Diagnostics &diags) {
-  static const std::set<std::string> kWords = {"and",     "or",    "not",          "torus",
-                                               "mesh",    "ring",  "fat_tree",     "nm",
-                                               "block",   "mixed", "unstructured", "channel",
-                                               "interleaved"};
+  static const std::set<std::string> kWords = {
+      "and", "or",    "not",   "torus",        "mesh",    "ring",       "fat_tree",
+      "nm",  "block", "mixed", "unstructured", "channel", "interleaved"};
   if (!llvm::isAlpha(call.name[0]) || constantFunction(call.name) || kWords.count(call.name))
     return false;
   diags.error(Code::UnknownFunction, range, fmt::format("unknown function '{}'", call.name))

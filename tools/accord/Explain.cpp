@@ -59,9 +59,8 @@ void addExplain(CLI::App &app, int &status) {
   auto json = std::make_shared<bool>(false);
   CLI::App *command = app.add_subcommand(
       "explain", "Why a number of a plan is what it is, or what an error code means");
-  command
-      ->add_option("plan", *what,
-                   "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
+  command->add_option("plan", *what,
+                      "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
   auto markdown = std::make_shared<bool>(false);
   command->add_flag("--markdown", *markdown, "Print the page of all error codes (docs/errors.md)");
   command->add_option("operation", *operation,
