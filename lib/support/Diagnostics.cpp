@@ -51,7 +51,8 @@ Diagnostics::Builder Diagnostics::warning(Code code, SourceRange range, std::str
 
 void Diagnostics::dropErrors(size_t keep) {
   size_t seen = 0;
-  std::erase_if(list, [&](const Diagnostic &d) { return d.severity == Severity::Error && seen++ >= keep; });
+  std::erase_if(
+      list, [&](const Diagnostic &d) { return d.severity == Severity::Error && seen++ >= keep; });
   errorCount = std::min(errorCount, keep);
 }
 

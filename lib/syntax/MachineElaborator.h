@@ -23,9 +23,11 @@ public:
     for (const ast::Parameter &p : declaration.parameters)
       if (p.defaultValue)
         parameters[p.name.text] = evaluate(*p.defaultValue, diags, lookup);
-      else
+      else {
         diags.error(Code::MissingArgument, p.name.range,
                     fmt::format("parameter '{}' of a machine needs a default", p.name.text));
+        parameters[p.name.text] = {}; // failed: what uses it is no error of its own
+      }
   }
 
   accel::AcceleratorOp accelerator();

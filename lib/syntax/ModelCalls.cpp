@@ -203,7 +203,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
       diags
           .error(Code::TooManyArguments, where,
                  fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(),
-                              names.size() == 1 ? "" : "s"))
+                             names.size() == 1 ? "" : "s"))
           .note(callee.name.range, "declared here");
       break;
     } else {

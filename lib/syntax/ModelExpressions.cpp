@@ -278,9 +278,9 @@ std::optional<bool> ModelBuilder::condition(const ast::Expr &expr) {
     return *value.truth();
   if (value.tensor())
     diags
-        .error(Code::NotConstant, expr.range,
-               fmt::format("a condition is decided before training, but this is {}",
-                           value.describe()))
+        .error(
+            Code::NotConstant, expr.range,
+            fmt::format("a condition is decided before training, but this is {}", value.describe()))
         .help("'if' chooses the layers of a model; a tensor has no value yet");
   else if (!value.failed())
     diags.error(Code::WrongType, expr.range,
@@ -307,9 +307,9 @@ std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *
   if (!value.number()) {
     if (value.tensor())
       diags
-          .error(Code::NotConstant, expr.range,
-                 fmt::format("{} is an integer known before training, not {}", what,
-                             value.describe()))
+          .error(
+              Code::NotConstant, expr.range,
+              fmt::format("{} is an integer known before training, not {}", what, value.describe()))
           .help("'shape(x)' gives the extents of a tensor");
     else if (value.list() && (expr.as<ast::Range>() || expr.as<ast::Set>()))
       diags

@@ -117,7 +117,9 @@ private:
     else if (!maximize && name == "device.memory")
       out.objective = Objective::Memory;
     else
-      diags.error(Code::UnknownChoice, rule.expr->range, fmt::format("{} is no objective of a training", value.describe()))
+      diags
+          .error(Code::UnknownChoice, rule.expr->range,
+                 fmt::format("{} is no objective of a training", value.describe()))
           .suggest(nearest(
               name, std::vector<std::string>{"throughput", "step_time", "energy", "device.memory"}))
           .help("maximize throughput, or minimize step_time, energy or device.memory");

@@ -78,6 +78,8 @@ TEST(Imports, MissingDuplicateUnusedWrongKindAmbiguous) {
   f.load("3.accel");
   EXPECT_NE(f.codes().find("A0014"), std::string::npos) << f.diags.text();
   f.load("4.accel");
+  EXPECT_EQ(f.codes().find("A0013"), std::string::npos) << f.diags.text();
+  f.sources->reportUnused();
   EXPECT_NE(f.codes().find("A0013"), std::string::npos) << f.diags.text();
   Sources::Unit *five = f.load("5.accel");
   ASSERT_TRUE(five);
