@@ -284,7 +284,7 @@ std::optional<TrainingJob> Program::job() {
       return std::nullopt;
     }
   } else if (!chosen) {
-    if (d.main->file->complete)
+    if (d.main->file->complete && !d.diags.hasErrors())
       d.diags.error(Code::NoTraining, start, "the file has nothing to train")
           .help("declare a model, and a 'train' block that says on what and how");
     return std::nullopt;
@@ -444,7 +444,14 @@ void Program::checkAll() {
       elaborateCluster(declaration, *d.module, d.diags, d.lookupIn(declaration),
                        [&](llvm::StringRef name) {
                          const ast::Declaration *found = d.sources.find(name, declaration, {});
-                         return found && found->kind == ast::DeclarationKind::Accelerator;
+                         if (!found || found->kind != ast::DeclarationKind::Accelerator)
+                           return false;
+                         // An imported one has to stand in the module as well.
+                         auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
+                         if (isNew)
+                           slot->second = elaborateAccelerator(*found, *d.module, d.diags,
+                                                               d.lookupIn(*found));
+                         return true;
                        });
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
       std::vector<std::string> trainings;

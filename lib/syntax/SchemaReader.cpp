@@ -81,6 +81,7 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     return attributeOf(value, text, source);
   auto *number = value.as<Quantity>();
   auto *word = value.as<Word>();
+  auto *call = value.as<CallValue>();
   switch (key.kind) {
   case ValueKind::Quantity:
   case ValueKind::QuantityMap: {
@@ -128,7 +129,9 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
         .error(Code::UnknownChoice, value.range,
                fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key),
                            value.describe()))
-        .suggest(word ? nearest(word->text, known) : "");
+        .suggest(word   ? nearest(word->text, known)
+                 : call ? nearest(call->name, known)
+                        : "");
     return {};
   }
   case ValueKind::String:
