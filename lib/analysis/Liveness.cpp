@@ -9,22 +9,32 @@ namespace {
 
 /// In between, stashes grow and shrink in so many steps, for the picture.
 constexpr int64_t kSteps = 8;
+/// Repeats that stash the stacks of repeats inside them are followed iteration by iteration up to
+/// so many.
+constexpr int64_t kMostNested = 4096;
 
 /// Memory that several values share one after the other.
 struct Storage {
   int64_t bytes = 0;
   Category category = Category::Activations;
   int64_t from = 0, to = 0;
+  int64_t touches = 0; ///< how often it was used
 };
 
 struct Stack {
-  std::vector<int> first, last; ///< storages of the first and last followed iterations
+  /// Storages of the first and last followed iterations: -1 none that counts, below that a stack
+  /// again (of a repeat inside the repeat).
+  std::vector<int> first, last;
   struct Run {
-    int64_t begin; ///< its first iteration
+    int64_t begin, end; ///< its first iteration, and the one after its last
     int storage;
   };
-  std::vector<Run> middle;
+  std::vector<Run> middle; ///< empty if the middle's storages are among those of `first`
 };
+
+bool holds(const std::vector<int> &storages, int storage) {
+  return std::find(storages.begin(), storages.end(), storage) != storages.end();
+}
 
 class Replay {
 public:
@@ -39,8 +49,9 @@ public:
         inputs_[graph.values[v].region].push_back(v);
     for (RegionId r = 0; r < graph.regions.size(); ++r) {
       readSlots(r);
-      ends_ = std::max(ends_, 2 + delays(graph.regions[r]));
+      delay_ = std::max(delay_, delays(r));
     }
+    ends_ = 2 + 2 * delay_;
   }
 
   std::vector<Storage> run(int64_t updateStart) {
@@ -52,12 +63,18 @@ public:
 private:
   int64_t lengthOf(RegionId r) const { return schedule_.regions[r].length.value; }
 
-  /// Carried values that are handed on to another argument: so many iterations later than others
-  /// they are in their steady state.
-  int64_t delays(const Region &r) const {
+  /// Carried values that an iteration may not make itself: handed on from another argument (through
+  /// an inner repeat, too) or from outside. So many iterations later than others they are in their
+  /// steady state.
+  int64_t delays(RegionId r) const {
     int64_t handed = 0;
-    for (const Region::Carried &c : r.carried)
-      handed += deps_.changing[deps_.root[c.yielded]] && deps_.root[c.yielded] != c.argument;
+    for (const Region::Carried &c : graph_.regions[r].carried) {
+      ValueId root = deps_.root[c.yielded];
+      OperationId maker = deps_.producer[root];
+      bool made = maker != kNone && graph_.operations[maker].region == r &&
+                  graph_.operations[maker].body == kNone;
+      handed += root != c.argument && !made;
+    }
     return std::min<int64_t>(handed, 32);
   }
 
@@ -96,23 +113,62 @@ private:
   }
   int allocate(int64_t bytes, Category category, int64_t at) {
     at = smearFrom_ >= 0 ? smearFrom_ : at;
-    storages_.push_back({bytes, category, at, at});
+    storages_.push_back({bytes, category, at, at, 0});
     return static_cast<int>(storages_.size()) - 1;
   }
   void touch(int storage, int64_t until) {
-    if (storage >= 0)
-      storages_[storage].to = std::max(storages_[storage].to, smearFrom_ >= 0 ? smearTo_ : until);
+    if (storage < -1)
+      touch(inner_[-2 - storage], until);
+    if (storage < 0)
+      return;
+    storages_[storage].to = std::max(storages_[storage].to, smearFrom_ >= 0 ? smearTo_ : until);
+    ++storages_[storage].touches;
   }
-  int storageOf(ValueId v) const { return bound_[deps_.root[v]]; }
-  void use(ValueId v, int64_t until) {
-    ValueId root = deps_.root[v];
-    touch(bound_[root], until);
-    const Stack &stack = stacks_[root];
+  void touch(const Stack &stack, int64_t until) {
     for (const auto *ends : {&stack.first, &stack.last})
       for (int storage : *ends)
         touch(storage, until);
     for (const Stack::Run &run : stack.middle)
       touch(run.storage, until);
+  }
+  /// Of a stack: a number for it as it is now.
+  int storageOf(ValueId v) {
+    const Stack &stack = stacks_[deps_.root[v]];
+    if (stack.first.empty())
+      return bound_[deps_.root[v]];
+    inner_.push_back(stack);
+    return -1 - static_cast<int>(inner_.size());
+  }
+  /// What `storageOf` gave is what a value stands for from now on.
+  void bind(ValueId v, int storage) {
+    stacks_[v] = storage < -1 ? inner_[-2 - storage] : Stack{};
+    bound_[v] = std::max(storage, -1);
+  }
+  int64_t bytesOf(int storage) const {
+    if (storage >= -1)
+      return storage < 0 ? 0 : storages_[storage].bytes;
+    const Stack &stack = inner_[-2 - storage];
+    int64_t sum = 0;
+    for (const auto *ends : {&stack.first, &stack.last})
+      for (int one : *ends)
+        sum += bytesOf(one);
+    for (const Stack::Run &run : stack.middle)
+      sum += bytesOf(run.storage);
+    return sum;
+  }
+  int64_t touchesOf(int storage) const {
+    if (storage >= -1)
+      return storage < 0 ? 0 : storages_[storage].touches;
+    const Stack &stack = inner_[-2 - storage];
+    int64_t sum = 0;
+    for (const auto *ends : {&stack.first, &stack.last})
+      for (int one : *ends)
+        sum += touchesOf(one);
+    return sum;
+  }
+  void use(ValueId v, int64_t until) {
+    touch(bound_[deps_.root[v]], until);
+    touch(stacks_[deps_.root[v]], until);
   }
 
   void region(RegionId r, int64_t at) {
@@ -156,69 +212,113 @@ private:
     std::vector<int> carried;
     for (const Region::Carried &c : body.carried)
       carried.push_back(storageOf(c.initial));
-    bool skips = count > 2 * ends_;
+    bool nested = false;
+    for (const auto *slices : {&body.stashed, &body.unstashed})
+      for (const Region::Slice &s : *slices)
+        nested |= graph_.values[s.inside].slices > 1;
+    bool skips = count > 2 * ends_ && (!nested || count > kMostNested);
+    std::vector<int64_t> before;
+    if (skips)
+      before = touchesOf(body);
     for (int64_t i = 0; i < count; ++i) {
       if (skips && i == ends_) {
         skip(body, from, length);
         i = count - ends_;
       }
       for (size_t k = 0; k < carried.size(); ++k)
-        bound_[body.carried[k].argument] = carried[k];
-      std::vector<int64_t> unused;
-      for (const Region::Slice &s : body.unstashed) {
-        bound_[s.inside] = slice(deps_.root[s.stacked], count, count - 1 - i);
-        unused.push_back(bound_[s.inside] < 0 ? 0 : storages_[bound_[s.inside]].to);
-      }
+        bind(body.carried[k].argument, carried[k]);
+      for (const Region::Slice &s : body.unstashed)
+        bind(s.inside, slice(deps_.root[s.stacked], count, count - 1 - i));
       region(r, from + i * length);
-      if (skips && i == ends_ - 1)
-        for (size_t k = 0; k < unused.size(); ++k) {
-          const Region::Slice &s = body.unstashed[k];
-          if (int storage = bound_[s.inside]; storage >= 0 && storages_[storage].to > unused[k])
-            for (const Stack::Run &run : stacks_[deps_.root[s.stacked]].middle)
+      if (skips && i == ends_ - 1) {
+        std::vector<int64_t> after = touchesOf(body);
+        for (size_t k = 0; k < after.size(); ++k)
+          if (after[k] > before[k])
+            for (const Stack::Run &run : stacks_[deps_.root[body.unstashed[k].stacked]].middle)
               touch(run.storage, from + (count - run.begin) * length);
-        }
+      }
       for (size_t k = 0; k < carried.size(); ++k)
         carried[k] = storageOf(body.carried[k].yielded);
       for (const Region::Slice &s : body.stashed) {
+        int storage = storageOf(s.inside);
         Stack &stack = stacks_[s.stacked];
-        (i < ends_ ? stack.first : stack.last).push_back(storageOf(s.inside));
+        (i < ends_ ? stack.first : stack.last).push_back(storage);
       }
     }
     for (size_t k = 0; k < carried.size(); ++k)
-      bound_[body.carried[k].result] = carried[k];
+      bind(body.carried[k].result, carried[k]);
     if (outermost)
       smearFrom_ = -1;
   }
 
-  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. Slices that are
-  /// the same storage are counted once.
+  /// By unstashed slice of a repeat's body: how often slices of its first iterations were used that
+  /// are neither carried results of the repeat that made them nor read after those iterations.
+  std::vector<int64_t> touchesOf(const Region &body) const {
+    std::vector<int64_t> touches;
+    for (const Region::Slice &s : body.unstashed) {
+      touches.push_back(0);
+      for (int64_t i = delay_ + 1; i < ends_; ++i)
+        touches.back() += touchesOf(slice(deps_.root[s.stacked], body.count, body.count - 1 - i));
+    }
+    return touches;
+  }
+
+  /// Iterations ends_ .. count-ends_-1 at once: what they stash, in a few steps. A step comes at
+  /// its end, when the slices are there, and goes at its end, when they are gone. Steps lie alike
+  /// from both sides, so that a repeat that takes slices and stashes others does both at a time.
   void skip(const Region &body, int64_t from, int64_t length) {
-    int64_t between = body.count - 2 * ends_, steps = std::min(between, kSteps);
-    std::vector<int> seen;
-    std::vector<std::vector<Stack::Run>> runs;
-    for (const Region::Slice &s : body.stashed) {
-      Stack &stack = stacks_[s.stacked];
-      int before = stack.first[ends_ - 2], one = stack.first[ends_ - 1];
-      if (one < 0 || one == before) { // nothing, or the same storage in all iterations
-        if (one >= 0)
-          stack.middle.push_back({ends_, one});
+    int64_t between = body.count - 2 * ends_,
+            steps = between <= kSteps ? between : kSteps - between % 2;
+    auto boundary = [&](int64_t k) {
+      return ends_ +
+             (2 * k <= steps ? between * k / steps : between - between * (steps - k) / steps);
+    };
+    for (size_t k = 0; k < body.stashed.size(); ++k) {
+      Stack &stack = stacks_[body.stashed[k].stacked];
+      if (recurs(stack) || shares(body, k))
         continue;
-      }
-      auto found = std::find(seen.begin(), seen.end(), one);
-      if (found == seen.end()) {
-        seen.push_back(one);
-        runs.emplace_back();
-        for (int64_t k = 0; k < steps; ++k) {
-          int64_t begin = ends_ + between * k / steps, end = ends_ + between * (k + 1) / steps;
-          runs.back().push_back(
-              {begin, allocate(storages_[one].bytes * (end - begin), storages_[one].category,
-                               from + (end - 1) * length)});
-        }
-        stack.middle = runs.back();
-      } else {
-        stack.middle = runs[found - seen.begin()];
+      int one = stack.first[ends_ - 1];
+      Category category = graph_.values[body.stashed[k].inside].category;
+      if (one >= 0)
+        category = storages_[one].category;
+      for (int64_t step = 0; step < steps; ++step) {
+        int64_t begin = boundary(step), end = boundary(step + 1);
+        stack.middle.push_back(
+            {begin, end, allocate(bytesOf(one) * (end - begin), category, from + end * length)});
       }
     }
+  }
+
+  /// Its slices are no storages, or storages that come again: the first iterations hold them all.
+  bool recurs(const Stack &stack) const {
+    int one = stack.first[ends_ - 1];
+    return one == -1 || std::count(stack.first.begin(), stack.first.begin() + ends_, one) > 1;
+  }
+
+  /// Slices that are the same storage are counted once: of another stack of this repeat, perhaps
+  /// some iterations later (what an iteration yields and stashes is the next one's argument, which
+  /// may be stashed, too), or of a stack that this repeat takes apart.
+  bool shares(const Region &body, size_t k) {
+    Stack &stack = stacks_[body.stashed[k].stacked];
+    int one = stack.first[ends_ - 1];
+    for (size_t earlier = 0; earlier < k; ++earlier) {
+      const Stack &other = stacks_[body.stashed[earlier].stacked];
+      if (recurs(other))
+        continue;
+      if (holds(other.first, one) || holds(stack.first, other.first[ends_ - 1])) {
+        stack.middle = other.middle;
+        return true;
+      }
+    }
+    for (const Region::Slice &s : body.unstashed) {
+      const Stack &other = stacks_[deps_.root[s.stacked]];
+      if (!holds(other.last, one))
+        continue;
+      for (auto run = other.middle.rbegin(); run != other.middle.rend(); ++run)
+        stack.middle.push_back({body.count - run->end, body.count - run->begin, run->storage});
+      return true;
+    }
+    return false;
   }
 
   /// Storage of one followed slice; -1 if the stack was not filled by a repeat.
@@ -235,10 +335,12 @@ private:
   Dependences deps_;
   std::vector<int> bound_; ///< by ValueId (a root): the storage it stands for now
   std::vector<Stack> stacks_;
+  std::vector<Stack> inner_;                 ///< slices that are stacks
   std::vector<std::vector<ValueId>> inputs_; ///< by RegionId: values that are there from the start
   std::vector<int64_t> begin_, end_;         ///< by OperationId: in its region
   /// Iterations of a long repeat that are followed at each end; between them memory is linear.
   int64_t ends_ = 2;
+  int64_t delay_ = 0; ///< most iterations that a storage is handed on from argument to argument
   std::vector<bool> overlapped_; ///< by OperationId of a repeat: another one runs beside it
   std::vector<Storage> storages_;
   int64_t smearFrom_ = -1,

@@ -1,4 +1,6 @@
 #include "lib/emit/JsonText.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -56,21 +58,27 @@ constexpr const char *kOrder[] = {"id",
                                   "totals"};
 
 unsigned rank(StringRef key) {
-  for (unsigned i = 0; i < std::size(kOrder); ++i)
-    if (key == kOrder[i])
-      return i;
-  return std::size(kOrder);
+  static const StringMap<unsigned> ranks = [] {
+    StringMap<unsigned> map;
+    for (unsigned i = 0; i < std::size(kOrder); ++i)
+      map.try_emplace(kOrder[i], i);
+    return map;
+  }();
+  auto found = ranks.find(key);
+  return found == ranks.end() ? std::size(kOrder) : found->second;
 }
 
-std::vector<const json::Object::value_type *> ordered(const json::Object &object) {
-  std::vector<const json::Object::value_type *> members;
+using Member = json::Object::value_type;
+
+SmallVector<const Member *, 16> ordered(const json::Object &object) {
+  SmallVector<std::pair<unsigned, const Member *>, 16> ranked;
   for (const auto &member : object)
-    members.push_back(&member);
-  llvm::sort(members, [](const auto *a, const auto *b) {
-    unsigned ra = rank(a->first), rb = rank(b->first);
-    return ra != rb ? ra < rb : StringRef(a->first) < StringRef(b->first);
+    ranked.push_back({rank(member.first), &member});
+  llvm::sort(ranked, [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first < b.first
+                              : StringRef(a.second->first) < StringRef(b.second->first);
   });
-  return members;
+  return llvm::map_to_vector<16>(ranked, [](const auto &member) { return member.second; });
 }
 
 void appendString(std::string &out, StringRef text) {

@@ -270,6 +270,7 @@ json::Value toJson(const Plan &plan) {
                       {"throughput", metrics.throughput},
                       {"model_flops", jsonCount(metrics.modelFlops)},
                       {"mfu", metrics.mfu},
+                      {"flops", jsonCount(metrics.flops)},
                       {"energy_J", metrics.energy.value},
                       {"batch", plan.batch},
                       {"tensor_parallel", 1},

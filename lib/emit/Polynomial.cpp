@@ -1,5 +1,6 @@
 #include "lib/emit/Polynomial.h"
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace accord {
@@ -8,6 +9,10 @@ using Wide = __int128;
 
 Wide gcd(Wide a, Wide b) {
   for (a = a < 0 ? -a : a, b = b < 0 ? -b : b; b;) {
+    // Nearly always small; a division of 128 bits takes many times as long.
+    constexpr Wide kSmall = Wide(1) << 63;
+    if (a < kSmall && b < kSmall)
+      return std::gcd(static_cast<int64_t>(a), static_cast<int64_t>(b));
     Wide r = a % b;
     a = b, b = r;
   }
@@ -25,6 +30,8 @@ struct Rational {
   static Rational of(Wide n, Wide d, bool valid) {
     if (!valid || d == 0)
       return {0, 1, false};
+    if (d == 1)
+      return {n, 1, true};
     Wide g = gcd(n, d);
     if (d < 0)
       g = -g;

@@ -441,6 +441,10 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
                             : asWritten(why));
     return {};
   }
+  for (Type type : (*op)->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && !checkSize(tensor.getShape(), range))
+      return {};
   (*op)->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(label));
   if ((*op)->getNumResults() == 1 || dnn::hasKeptResult(*op))
     return {Value((*op)->getResult(0))};
@@ -461,7 +465,7 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
     }
   int64_t elements = copies;
   for (int64_t extent : shape)
-    if (__builtin_mul_overflow(elements, extent, &elements) || elements > (int64_t(1) << 58)) {
+    if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMaxScalars) {
       diags.error(Code::NumberTooLarge, range, "this parameter has more than 2^58 scalars");
       return {};
     }

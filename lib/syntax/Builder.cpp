@@ -1,7 +1,6 @@
 #include "lib/syntax/Builder.h"
 #include "grammar/DnnParser.h"
-#include "tree/ErrorNode.h"
-#include "tree/TerminalNode.h"
+#include "tree/TerminalNodeImpl.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace accord::syntax {
@@ -56,17 +55,21 @@ Builder::Kids Builder::kids(antlr4::ParserRuleContext *context) const {
   Kids result;
   for (antlr4::tree::ParseTree *child : context->children) {
     Kid kid;
-    if (auto *rule = dynamic_cast<antlr4::ParserRuleContext *>(child)) {
+    // Most children are plain tokens, and asking for the exact type is cheaper than a cast that
+    // fails.
+    bool token = typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
+    if (auto *rule = token ? nullptr : dynamic_cast<antlr4::ParserRuleContext *>(child)) {
       // A rule that failed before its first token has nothing to say.
       if (rule->children.empty())
         continue;
       kid.context = rule;
       kid.rule = rules[rule->getRuleIndex()];
-    } else if (auto *terminal = dynamic_cast<antlr4::tree::TerminalNode *>(child)) {
-      if (dynamic_cast<antlr4::tree::ErrorNode *>(child))
-        continue;
-      kid.token = terminal->getSymbol()->getTokenIndex();
-      kid.type = terminal->getSymbol()->getType();
+    } else if (!token) {
+      continue; // an error node
+    } else {
+      antlr4::Token *symbol = static_cast<antlr4::tree::TerminalNode *>(child)->getSymbol();
+      kid.token = symbol->getTokenIndex();
+      kid.type = symbol->getType();
       if (kid.token >= list.tokens.size())
         continue;
     }

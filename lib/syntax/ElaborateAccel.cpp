@@ -1,9 +1,5 @@
 #include "lib/syntax/ElaborateAccel.h"
-#include "dialects/accel/KeyLocations.h"
-#include "lib/cost/SourceOf.h"
-#include "lib/syntax/SchemaReader.h"
-#include "mlir/IR/Verifier.h"
-#include <fmt/format.h>
+#include "lib/syntax/MachineElaborator.h"
 
 using namespace mlir;
 
@@ -12,9 +8,10 @@ namespace {
 
 constexpr llvm::StringLiteral kCalibration = "efficiency_from",
                               kMicroarchitecture = "microarchitecture";
+} // namespace
 
 /// Which code the dialect's verifier means: its messages carry none.
-Code codeOf(llvm::StringRef message) {
+static Code codeOfMachineError(llvm::StringRef message) {
   struct Sign {
     const char *words;
     Code code;
@@ -48,73 +45,14 @@ Code codeOf(llvm::StringRef message) {
   return Code::EmptyMachine;
 }
 
-class Elaborator {
-public:
-  Elaborator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags,
-             const Lookup &globals)
-      : declaration(declaration), context(*module.getContext()), builder(&context), diags(diags) {
-    builder.setInsertionPointToEnd(module.getBody());
-    lookup = [this, &globals](llvm::StringRef name, SourceRange where) -> std::optional<Constant> {
-      auto found = parameters.find(name.str());
-      return found != parameters.end() ? std::optional(found->second) : globals(name, where);
-    };
-    for (const ast::Parameter &p : declaration.parameters)
-      if (p.defaultValue)
-        parameters[p.name.text] = evaluate(*p.defaultValue, diags, lookup);
-      else
-        diags.error(Code::MissingArgument, p.name.range,
-                    fmt::format("parameter '{}' of a machine needs a default", p.name.text));
-  }
-
-  accel::AcceleratorOp accelerator();
-  accel::ClusterOp cluster(llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
-
-private:
-  Location at(SourceRange range) {
-    Position p = diags.sources().position(range);
-    return FileLineColLoc::get(&context, diags.sources().path(range.file), p.line, p.column);
-  }
-  std::string textOf(SourceRange range) { return diags.sources().text(range).str(); }
-  SchemaReader reader(llvm::StringRef kind, llvm::StringRef subtype = "") {
-    return {context, diags, lookup, *accel::findSchema(kind, subtype)};
-  }
-
-  void node(const ast::Node &node, const ast::Entry &entry, const std::vector<std::string> &known);
-  void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
-  void plainBlock(const ast::Node &node, const ast::Entry &entry);
-  void sparse(const ast::Node &node, SchemaReader &into);
-  void path(const ast::Path &path, const ast::Entry &entry);
-  void rule(const ast::Rule &rule, const ast::Entry &entry);
-  void server(const ast::Node &node, const ast::Entry &entry);
-  void network(const ast::Node &node);
-  void device(const ast::Node &node);
-  void price(const ast::KeyValue &pair, const ast::Entry &entry);
-  void clusterEntry(const ast::Entry &entry, bool insideServer);
-  Attribute count(const ast::Node &node);
-  bool declare(const ast::Name &name);
-  void unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
-                    const char *where);
-  template <class Op> Op finish(Op op, size_t errorsBefore);
-
-  const ast::Declaration &declaration;
-  MLIRContext &context;
-  OpBuilder builder;
-  Diagnostics &diags;
-  Lookup lookup;
-  std::map<std::string, Constant> parameters;
-  std::map<std::string, SourceRange> names;
-  mlir::Operation *self = nullptr;
-  llvm::function_ref<bool(llvm::StringRef)> isAccelerator = nullptr;
-};
-
-void Elaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
-                              const char *where) {
+void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
+                                     const char *where) {
   diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text))
       .suggest(nearest(kind.text, known))
       .help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
 }
 
-bool Elaborator::declare(const ast::Name &name) {
+bool MachineElaborator::declare(const ast::Name &name) {
   auto [it, isNew] = names.try_emplace(name.text, name.range);
   if (!isNew)
     diags
@@ -124,7 +62,7 @@ bool Elaborator::declare(const ast::Name &name) {
   return isNew;
 }
 
-Attribute Elaborator::count(const ast::Node &node) {
+Attribute MachineElaborator::count(const ast::Node &node) {
   if (!node.count)
     return {};
   Constant value = evaluate(*node.count, diags, lookup);
@@ -160,7 +98,7 @@ Attribute Elaborator::count(const ast::Node &node) {
   return {};
 }
 
-void Elaborator::sparse(const ast::Node &node, SchemaReader &into) {
+void MachineElaborator::sparse(const ast::Node &node, SchemaReader &into) {
   std::vector<int64_t> ratio;
   for (const ast::Argument &argument : node.arguments)
     if (auto list = integersOf(evaluate(*argument.value, diags, lookup), diags, "nm"))
@@ -184,7 +122,7 @@ void Elaborator::sparse(const ast::Node &node, SchemaReader &into) {
 }
 
 /// memory hbm : dram { … }, core mxu[2] : tensor { … }
-void Elaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
+void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
   llvm::StringRef kind = node.kind.text;
   std::vector<std::string> known;
   for (llvm::StringRef subtype : accel::subtypesOf(kind))
@@ -238,7 +176,7 @@ void Elaborator::subtypeBlock(const ast::Node &node, const ast::Entry &entry) {
 }
 
 /// power { … }, area { … }, area model = "…", host { … }
-void Elaborator::plainBlock(const ast::Node &node, const ast::Entry &entry) {
+void MachineElaborator::plainBlock(const ast::Node &node, const ast::Entry &entry) {
   SchemaReader keys = reader(node.kind.text);
   for (const ast::Entry &inner : node.entries)
     if (auto *pair = inner.as<ast::KeyValue>())
@@ -259,7 +197,7 @@ void Elaborator::plainBlock(const ast::Node &node, const ast::Entry &entry) {
     accel::HostOp::create(builder, where, keys.dictionary());
 }
 
-void Elaborator::path(const ast::Path &path, const ast::Entry &entry) {
+void MachineElaborator::path(const ast::Path &path, const ast::Entry &entry) {
   llvm::SmallVector<Attribute> stops;
   std::vector<std::string> known;
   for (auto &[name, range] : names)
@@ -283,7 +221,7 @@ void Elaborator::path(const ast::Path &path, const ast::Entry &entry) {
     accel::PathOp::create(builder, at(entry.range), builder.getArrayAttr(stops));
 }
 
-void Elaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
+void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   Constant value = evaluate(*rule.expr, diags, lookup);
   if (value.failed())
     return;
@@ -316,22 +254,7 @@ void Elaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   }
 }
 
-template <class Op> Op Elaborator::finish(Op op, size_t errorsBefore) {
-  if (diags.errors() == errorsBefore) {
-    ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-      reportMachineProblem(d, diags, declaration.name.range);
-      return success();
-    });
-    if (succeeded(mlir::verify(op)))
-      return op;
-    if (diags.errors() == errorsBefore)
-      diags.error(Code::InternalError, declaration.name.range, "the machine is not valid");
-  }
-  op->erase();
-  return nullptr;
-}
-
-accel::AcceleratorOp Elaborator::accelerator() {
+accel::AcceleratorOp MachineElaborator::accelerator() {
   size_t errorsBefore = diags.errors();
   SchemaReader keys = reader("accelerator");
   auto op =
@@ -369,172 +292,9 @@ accel::AcceleratorOp Elaborator::accelerator() {
   return finish(op, errorsBefore);
 }
 
-void Elaborator::price(const ast::KeyValue &pair, const ast::Entry &entry) {
-  SchemaReader keys = reader("price");
-  ast::KeyValue amount{{"amount", pair.key.range}, nullptr};
-  Constant value = evaluate(*pair.value, diags, lookup);
-  if (value.failed())
-    return;
-  auto *q = value.as<Quantity>();
-  Dimension money = Dimension::of(Base::Dollar), rent = money / Dimension::of(Base::Second);
-  if (!q || (q->dimension != money && q->dimension != rent)) {
-    diags
-        .error(q && !q->dimensionless() ? Code::WrongDimension : Code::MissingUnit,
-               pair.value->range,
-               fmt::format("a price is money or money per time, not {}", value.describe()))
-        .help("for example: price = 4.10 USD/h per gpu");
-    return;
-  }
-  keys.set("amount",
-           accel::QuantityAttr::get(&context, *q, textOf(pair.value->range),
-                                    entry.clauses.source ? entry.clauses.source->value : ""),
-           pair.key.range);
-  if (entry.clauses.per)
-    if (auto *reference = entry.clauses.per->as<ast::Reference>())
-      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name), entry.clauses.per->range);
-  accel::PriceOp::create(builder, keys.location(pair.key.range), keys.dictionary());
-}
-
-void Elaborator::device(const ast::Node &node) {
-  if (node.name.empty() || node.type.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, "a device has a name and an accelerator")
-        .help("for example: device gpu[8] : a100_80g");
-    return;
-  }
-  declare(node.name);
-  if (!isAccelerator(node.type.text))
-    diags
-        .error(Code::UnknownName, node.type.range,
-               fmt::format("no accelerator '{}' is declared or imported", node.type.text))
-        .help(fmt::format("import the file that declares it"));
-  for (const ast::Entry &entry : node.entries)
-    unknownEntry(entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key : node.kind, {},
-                 "a device");
-  accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text),
-                          count(node), FlatSymbolRefAttr::get(&context, node.type.text),
-                          builder.getDictionaryAttr({}));
-}
-
-void Elaborator::network(const ast::Node &node) {
-  if (node.name.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, "a network has a name");
-    return;
-  }
-  declare(node.name);
-  // The topology decides which keys there are: it is read first.
-  std::string topology;
-  const CallValue *call = nullptr;
-  Constant value;
-  for (const ast::Entry &entry : node.entries)
-    if (auto *pair = entry.as<ast::KeyValue>(); pair && pair->key.text == "topology") {
-      value = evaluate(*pair->value, diags, lookup);
-      call = value.as<CallValue>();
-      topology = call ? call->name : value.as<Word>() ? value.as<Word>()->text : "";
-    }
-  const accel::BlockSchema *schema =
-      topology.empty() ? nullptr : accel::findSchema("network", topology);
-  SchemaReader keys(context, diags, lookup, schema ? *schema : *accel::findSchema("network"));
-  for (const ast::Entry &entry : node.entries) {
-    auto *pair = entry.as<ast::KeyValue>();
-    if (pair && pair->key.text == "topology" && call && schema)
-      keys.set("topology", builder.getStringAttr(topology), pair->key.range);
-    else if (pair)
-      keys.read(*pair, entry);
-  }
-  if (call && schema) {
-    llvm::SmallVector<Attribute> shape;
-    for (auto &[name, argument] : call->arguments) {
-      auto *q = argument->as<Quantity>();
-      auto n = q && q->dimensionless() ? q->toInt64() : std::nullopt;
-      if (name.empty() && n)
-        shape.push_back(builder.getI64IntegerAttr(*n));
-      else if (!name.empty() && q && schema->findKey(name))
-        keys.set(name, accel::QuantityAttr::get(&context, *q, textOf(argument->range)),
-                 argument->range);
-      else
-        diags
-            .error(Code::BadTopology, argument->range,
-                   fmt::format("this does not belong into the topology '{}'", topology))
-            .help("for example: torus(4, 4, 4), fat_tree(oversubscription = 2)");
-    }
-    if (!shape.empty())
-      keys.set("shape", builder.getArrayAttr(shape), value.range);
-  }
-  keys.finish(node.name.range);
-  accel::NetworkOp::create(builder, keys.location(node.name.range), node.name.text,
-                           keys.dictionary());
-}
-
-void Elaborator::server(const ast::Node &node, const ast::Entry &entry) {
-  if (node.name.empty()) {
-    diags.error(Code::SyntaxError, node.kind.range, "a server has a name")
-        .help("for example: server dgx[128] { … }");
-    return;
-  }
-  declare(node.name);
-  SchemaReader keys = reader("server");
-  auto op = accel::ServerOp::create(builder, at(node.name.range), node.name.text, count(node));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&op.getBody().front());
-  for (const ast::Entry &inner : node.entries) {
-    auto *pair = inner.as<ast::KeyValue>();
-    if (pair && pair->key.text != "price")
-      keys.read(*pair, inner);
-    else
-      clusterEntry(inner, true);
-  }
-  op.setEntriesAttr(keys.dictionary());
-  op->setLoc(keys.location(node.name.range));
-}
-
-void Elaborator::clusterEntry(const ast::Entry &entry, bool insideServer) {
-  const std::vector<std::string> known{"server", "device",  "host",  "network",
-                                       "price",  "require", "prefer"};
-  auto *pair = entry.as<ast::KeyValue>();
-  auto *node = entry.as<ast::Node>();
-  if (pair && pair->key.text == "price")
-    price(*pair, entry);
-  else if (auto *r = entry.as<ast::Rule>())
-    rule(*r, entry);
-  else if (node && node->kind.text == "server" && !insideServer)
-    server(*node, entry);
-  else if (node && node->kind.text == "device")
-    device(*node);
-  else if (node && node->kind.text == "host")
-    plainBlock(*node, entry);
-  else if (node && node->kind.text == "network")
-    network(*node);
-  else if (pair)
-    diags
-        .error(Code::UnknownKey, pair->key.range,
-               fmt::format("a cluster has no '{}'", pair->key.text))
-        .suggest(nearest(pair->key.text, known));
-  else if (node)
-    unknownEntry(node->kind, known, insideServer ? "a server" : "a cluster");
-}
-
-accel::ClusterOp Elaborator::cluster(llvm::function_ref<bool(llvm::StringRef)> known) {
-  isAccelerator = known;
-  size_t errorsBefore = diags.errors();
-  auto op = accel::ClusterOp::create(builder, at(declaration.name.range), declaration.name.text);
-  self = op;
-  builder.setInsertionPointToEnd(&op.getBody().front());
-  for (const ast::Entry &entry : declaration.entries)
-    clusterEntry(entry, false);
-  return finish(op, errorsBefore);
-}
-
-} // namespace
-
 accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module,
                                           Diagnostics &diags, const Lookup &globals) {
-  return Elaborator(declaration, module, diags, globals).accelerator();
-}
-
-accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, ModuleOp module,
-                                  Diagnostics &diags, const Lookup &globals,
-                                  llvm::function_ref<bool(llvm::StringRef)> isAccelerator) {
-  return Elaborator(declaration, module, diags, globals).cluster(isAccelerator);
+  return MachineElaborator(declaration, module, diags, globals).accelerator();
 }
 
 void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
@@ -545,7 +305,7 @@ void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceR
   };
   std::string text = problem.str();
   auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
-  auto error = diags.error(codeOf(text), range(problem.getLocation()), message.str());
+  auto error = diags.error(codeOfMachineError(text), range(problem.getLocation()), message.str());
   error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
   for (mlir::Diagnostic &note : problem.getNotes())
     error.note(range(note.getLocation()), note.str());

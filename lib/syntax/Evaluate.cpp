@@ -1,6 +1,9 @@
 #include "lib/syntax/Evaluate.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 
@@ -69,13 +72,27 @@ std::optional<bool> applyComparison(ast::BinaryOp op, int order) {
 
 namespace {
 
+constexpr size_t kMaxDepth = 1000; ///< of expressions, through the names that they use
+constexpr size_t kMaxCalls =
+    1000; ///< in one value: it is walked recursively, shared parts each time
+
 class Evaluator {
 public:
   Evaluator(Diagnostics &diags, const Lookup &lookup) : diags(diags), lookup(lookup) {}
 
   Constant eval(const ast::Expr &expr) {
+    // Counted across evaluators: a name is looked up by evaluating what it stands for.
+    static thread_local size_t depth = 0;
+    if (depth >= kMaxDepth) {
+      diags.error(
+          Code::NestedTooDeep, expr.range,
+          fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
+      return {};
+    }
+    ++depth;
     Constant value =
         std::visit([&](const auto &node) { return visit(node, expr.range); }, expr.node);
+    --depth;
     value.range = expr.range;
     return value;
   }
@@ -85,6 +102,19 @@ private:
     return std::make_shared<Constant>(std::move(value));
   }
   static Constant of(decltype(Constant::content) content) { return {{}, std::move(content)}; }
+  /// A call that stays one, unless it is too large.
+  Constant symbolic(CallValue call, SourceRange at) {
+    for (auto &[name, argument] : call.arguments)
+      if (auto *inner = argument->as<CallValue>())
+        call.calls += inner->calls;
+    if (call.calls <= kMaxCalls)
+      return of(std::move(call));
+    diags.error(Code::NestedTooDeep, at,
+                fmt::format("this value has {} operations and calls in it, and at most {} are "
+                            "possible",
+                            call.calls, kMaxCalls));
+    return {};
+  }
 
   Constant visit(const ast::Number &n, SourceRange) { return n.valid ? of(n.value) : Constant{}; }
   Constant visit(const ast::Text &t, SourceRange) { return of(t); }
@@ -211,6 +241,15 @@ private:
                   fmt::format("powers of two are positive, but this is {}", choice.low.print()));
       return {};
     }
+    if (r.powersOfTwo && *order <= 0) {
+      double low2 = std::exp2(std::ceil(std::log2(choice.low.toDouble())));
+      if (low2 > choice.high.toDouble()) {
+        diags.error(Code::EmptyRange, range,
+                    fmt::format("no power of two lies between {} and {}", choice.low.print(),
+                                choice.high.print()));
+        return {};
+      }
+    }
     if (*order > 0) {
       diags.error(Code::EmptyRange, range,
                   fmt::format("the range is empty: {} is above {}", choice.low.print(),
@@ -254,7 +293,8 @@ private:
     if (auto *b = value.as<bool>(); b && u.op == ast::UnaryOp::Not)
       return of(!*b);
     if (value.as<Word>() || value.as<CallValue>())
-      return of(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}});
+      return symbolic(CallValue{u.op == ast::UnaryOp::Not ? "not" : "-", {{"", box(value)}}},
+                      range);
     diags.error(
         Code::WrongType, range,
         fmt::format("'{}' has no meaning for {}", ast::spelling(u.op).str(), value.describe()));
@@ -280,7 +320,7 @@ private:
   Constant apply(ast::BinaryOp op, SourceRange at, Constant a, Constant b) {
     if (a.failed() || b.failed())
       return {};
-    auto symbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
+    auto isSymbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
     if (auto *x = a.as<Quantity>(), *y = b.as<Quantity>(); x && y) {
       if (isComparison(op)) {
         auto order = compare(*x, *y);
@@ -304,9 +344,10 @@ private:
     if (auto *x = a.as<bool>(), *y = b.as<bool>();
         x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
       return of(op == ast::BinaryOp::And ? *x && *y : *x || *y);
-    if (symbolic(a) || symbolic(b))
-      return of(
-          CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}});
+    if (isSymbolic(a) || isSymbolic(b))
+      return symbolic(
+          CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}},
+          at);
     diags.error(Code::WrongType, at,
                 fmt::format("'{}' has no meaning between {} and {}", ast::spelling(op).str(),
                             a.describe(), b.describe()));
@@ -340,7 +381,7 @@ private:
       if (auto *list = call.arguments[0].second->as<ListValue>())
         return of(Quantity::number(static_cast<int64_t>(list->elements->size())));
     if (!numbers || plain.empty())
-      return of(call);
+      return symbolic(call, range);
     auto done = [&](Checked<Quantity> result) -> Constant {
       if (result)
         return of(*result);
@@ -375,7 +416,7 @@ private:
       }
       return of(best);
     }
-    return of(call);
+    return symbolic(call, range);
   }
 
   Diagnostics &diags;
@@ -460,6 +501,24 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+static const std::vector<std::string> kFunctions = {"min",  "max",  "ceil_div", "floor_div",
+                                                   "pow2", "log2", "sum",      "len"};
+
+bool constantFunction(llvm::StringRef name) { return llvm::is_contained(kFunctions, name.str()); }
+
+bool reportUnknownFunction(const CallValue &call, SourceRange range, Diagnostics &diags) {
+  static const std::set<std::string> kWords = {"and",     "or",    "not",          "torus",
+                                               "mesh",    "ring",  "fat_tree",     "nm",
+                                               "block",   "mixed", "unstructured", "channel",
+                                               "interleaved"};
+  if (!llvm::isAlpha(call.name[0]) || constantFunction(call.name) || kWords.count(call.name))
+    return false;
+  diags.error(Code::UnknownFunction, range, fmt::format("unknown function '{}'", call.name))
+      .suggest(nearest(call.name, kFunctions))
+      .help(fmt::format("functions are {}", fmt::join(kFunctions, ", ")));
+  return true;
 }
 
 } // namespace accord

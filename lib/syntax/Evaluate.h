@@ -37,6 +37,7 @@ struct MapValue {
 struct CallValue {
   std::string name;
   std::vector<std::pair<std::string, std::shared_ptr<Constant>>> arguments; ///< first: "" by place
+  size_t calls = 1; ///< in all, itself and those in its arguments, however often they are shared
 };
 
 struct Constant {
@@ -68,5 +69,11 @@ bool isComparison(ast::BinaryOp op);
 std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostics &diags,
                                                llvm::StringRef what, int64_t least = 1,
                                                size_t most = 100000);
+
+/// min, max, ceil_div, floor_div, pow2, log2, sum or len.
+bool constantFunction(llvm::StringRef name);
+/// A0116 if a call that was kept is neither an operator, a function, nor a word of the language
+/// such as torus(4, 4) or nm(2, 4); whether it was reported.
+bool reportUnknownFunction(const CallValue &call, SourceRange range, Diagnostics &diags);
 
 } // namespace accord

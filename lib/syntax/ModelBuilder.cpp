@@ -64,13 +64,31 @@ void ModelBuilder::declare(const ast::Name &name, ModelValue value, bool assigna
         .help("a value that changes is declared once with 'var' and then assigned");
 }
 
+bool ModelBuilder::proceed(SourceRange range, size_t count) {
+  steps += count;
+  if (givenUp)
+    return false;
+  bool tooLarge = operations > kMaxOperations || steps > kMaxSteps;
+  givenUp = tooLarge || diags.errors() > errorsBefore + Diagnostics::kCap;
+  if (tooLarge)
+    diags
+        .error(Code::TooManyOperations, range,
+               operations > kMaxOperations
+                   ? fmt::format("model '{}' has more than {} operations", calls[0]->name.text,
+                                 kMaxOperations)
+                   : fmt::format("model '{}' takes more than {} steps to build",
+                                 calls[0]->name.text, kMaxSteps))
+        .help("'repeat' keeps identical layers as one");
+  return !givenUp;
+}
+
 void ModelBuilder::run(const std::vector<ast::Statement> &body) {
   for (const ast::Statement &statement : body)
     run(statement);
 }
 
 void ModelBuilder::run(const ast::Statement &statement) {
-  if (operations > kMaxOperations)
+  if (!proceed(statement.range))
     return;
   std::visit(
       [&](const auto &node) {
@@ -91,6 +109,17 @@ void ModelBuilder::run(const ast::Statement &statement) {
       statement.node);
 }
 
+bool ModelBuilder::checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range) {
+  int64_t scalars = 1;
+  for (int64_t extent : shape)
+    if (!ShapedType::isDynamic(extent) &&
+        (__builtin_mul_overflow(scalars, extent, &scalars) || scalars > kMaxScalars)) {
+      diags.error(Code::NumberTooLarge, range, "this tensor has more than 2^58 scalars");
+      return false;
+    }
+  return true;
+}
+
 void ModelBuilder::input(const ast::Input &input) {
   MLIRContext *context = module.getContext();
   if (calls.size() > 1 || !repeats.empty()) {
@@ -101,16 +130,16 @@ void ModelBuilder::input(const ast::Input &input) {
     return declare(input.name, {}, false);
   }
   llvm::StringRef word = input.type.text;
-  Type type = word == "int32"   ? Type(IntegerType::get(context, 32))
-              : word == "int64" ? Type(IntegerType::get(context, 64))
-              : word == "int8"  ? Type(IntegerType::get(context, 8))
-              : word == "bool"  ? Type(IntegerType::get(context, 8))
-              : word == "float" ? element
-              : word == "fp32"  ? Type(Float32Type::get(context))
-              : word == "bf16"  ? Type(BFloat16Type::get(context))
-              : word == "fp16"  ? Type(Float16Type::get(context))
-              : word == "fp64"  ? Type(Float64Type::get(context))
-                                : Type();
+  // Floating inputs are converted to the training's own arithmetic when they are loaded, whatever
+  // they are stored in.
+  Type type =
+      word == "int32"   ? Type(IntegerType::get(context, 32))
+      : word == "int64" ? Type(IntegerType::get(context, 64))
+      : word == "int8"  ? Type(IntegerType::get(context, 8))
+      : word == "bool"  ? Type(IntegerType::get(context, 8))
+      : word == "float" || word == "fp32" || word == "bf16" || word == "fp16" || word == "fp64"
+          ? element
+          : Type();
   if (!type) {
     std::vector<std::string> known{"int8", "int32", "int64", "bool", "float",
                                    "fp16", "bf16",  "fp32",  "fp64"};
@@ -129,6 +158,7 @@ void ModelBuilder::input(const ast::Input &input) {
     ok &= extent.has_value();
     shape.push_back(extent.value_or(1));
   }
+  ok = ok && checkSize(shape, input.name.range);
   if (!ok)
     return declare(input.name, {}, false);
   Value argument =
@@ -303,7 +333,7 @@ void ModelBuilder::loop(const ast::For &loop) {
     declare(loop.variable, element, false);
     run(loop.body);
     scope = inner.parent;
-    if (operations > kMaxOperations)
+    if (!proceed(loop.variable.range))
       return;
   }
 }
@@ -355,7 +385,7 @@ void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
 }
 
 dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
-  size_t errorsBefore = diags.errors();
+  errorsBefore = diags.errors();
   const ast::Declaration &declaration = *request.model;
   builder.setInsertionPointToEnd(module.getBody());
   model = dnn::ModelOp::create(builder, at(declaration.name.range), request.symbol);
@@ -368,7 +398,9 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
   builder.setInsertionPointToEnd(&model.getBlock());
   prefix.clear();
   used.clear();
-  operations = 0;
+  operations = steps = depth = 0;
+  givenUp = false;
+  constants.clear();
   lossAt = {};
   lastParameter = nullptr;
   inputNames.clear();
@@ -387,12 +419,6 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
           .error(Code::NoLoss, declaration.name.range,
                  fmt::format("model '{}' has no loss", declaration.name.text))
           .help("end it with 'loss cross_entropy(logits, labels)' or another loss");
-    if (operations > kMaxOperations)
-      diags
-          .error(Code::TooManyOperations, declaration.name.range,
-                 fmt::format("model '{}' has more than {} operations", declaration.name.text,
-                             kMaxOperations))
-          .help("'repeat' keeps identical layers as one");
   }
   scope = nullptr;
   calls.clear();

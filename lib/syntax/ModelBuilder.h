@@ -61,6 +61,15 @@ public:
   /// More operations than this is an error: the text asks for an unrolled network that no analysis
   /// would finish.
   static constexpr size_t kMaxOperations = 100'000;
+  /// Statements, expressions and list elements evaluated for one model. Modules that call modules
+  /// and loops within loops multiply, and need make no operation at all.
+  static constexpr size_t kMaxSteps = 10'000'000;
+  /// Expressions evaluated within each other, through modules and constants.
+  static constexpr size_t kMaxDepth = 1000;
+  /// Elements of one list, iterations of one loop.
+  static constexpr size_t kMaxList = 100'000;
+  /// Scalars of one tensor (of a sample), so that no size computed from it passes 2^63.
+  static constexpr int64_t kMaxScalars = int64_t(1) << 58;
 
   ModelBuilder(Diagnostics &diags, DeclarationScope &declarations, mlir::ModuleOp module);
   ~ModelBuilder();
@@ -91,11 +100,15 @@ private:
   void loss(const ast::Loss &loss, SourceRange range);
   void declare(const ast::Name &name, ModelValue value, bool assignable);
   Variable *lookup(llvm::StringRef name);
+  /// False when the model is given up: too large, or wrong in too many places.
+  bool proceed(SourceRange range, size_t steps = 1);
   void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local,
                 std::vector<ast::Name> &out);
 
   // Expressions (ModelExpressions.cpp)
   ModelValue eval(const ast::Expr &expr);
+  ModelValue evalNode(const ast::Expr &expr);
+  ModelValue evalRange(const ast::Range &bounds, SourceRange range);
   ModelValue evalReference(const ast::Reference &reference, SourceRange range);
   ModelValue evalChain(const ast::Chain &chain);
   ModelValue apply(ast::BinaryOp op, SourceRange at, ModelValue a, SourceRange aAt, ModelValue b,
@@ -126,6 +139,8 @@ private:
   mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape,
                         SourceRange range);
 
+  /// An error if a tensor of this shape (the batch aside) is larger than `kMaxScalars`.
+  bool checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range);
   mlir::Location at(SourceRange range);
   std::string path(llvm::StringRef label); ///< unique: "block.attention.linear_2"
   mlir::RankedTensorType typeOf(mlir::Value value) {
@@ -147,7 +162,9 @@ private:
   mlir::Operation *lastParameter = nullptr;
   SourceRange lossAt;
   std::vector<std::string> inputNames;
-  size_t operations = 0;
+  std::map<const ast::Declaration *, ModelValue> constants; ///< numbers, texts and truths outside
+  size_t operations = 0, steps = 0, depth = 0, errorsBefore = 0;
+  bool givenUp = false;
 };
 
 } // namespace accord

@@ -103,6 +103,8 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
     return ModelValue{Quantity::number(static_cast<int64_t>(arguments[0].list()->size()))};
   }
   if (arguments.size() == 1 && arguments[0].list()) {
+    if (!proceed(range, arguments[0].list()->size()))
+      return ModelValue{};
     ModelList spread = *arguments[0].list();
     arguments = std::move(spread);
   }
@@ -198,7 +200,8 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     } else if (place >= names.size()) {
       diags
           .error(Code::TooManyArguments, where,
-                 fmt::format("'{}' takes {} arguments", callee.name.text, names.size()))
+                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(),
+                              names.size() == 1 ? "" : "s"))
           .note(callee.name.range, "declared here");
       break;
     } else {
@@ -212,6 +215,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     given[name] = {&argument, eval(*argument.value)};
   }
   scope = &into;
+  bool understood = diags.errors() == errorsBefore;
   for (const ast::Parameter &p : callee.parameters) {
     ModelValue value;
     if (auto fixed = overrides.find(p.name.text); fixed != overrides.end()) {
@@ -220,7 +224,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
       value = found->second.second;
     } else if (p.defaultValue) {
       value = eval(*p.defaultValue);
-    } else {
+    } else if (understood) { // else one that was not understood may be it
       diags
           .error(Code::MissingArgument, range,
                  fmt::format("'{}' needs a value for '{}'", callee.name.text, p.name.text))
@@ -251,11 +255,12 @@ ModelValue ModelBuilder::callModule(const ast::Declaration &module, const ast::C
   prefix = path(label.empty() ? module.name.text : label) + ".";
   calls.push_back(&module);
   scope = &body;
+  proceed(range, 20); // a call costs more than other expressions
   run(module.body);
   ModelList results;
   for (const ast::Name &result : module.results) {
     auto found = body.variables.find(result.text);
-    if (found == body.variables.end())
+    if (found == body.variables.end() && !givenUp)
       diags.error(
           Code::MissingResult, result.range,
           fmt::format("module '{}' never computes its result '{}'", module.name.text, result.text));

@@ -7,6 +7,43 @@
 namespace accord {
 
 ModelValue ModelBuilder::eval(const ast::Expr &expr) {
+  if (!proceed(expr.range))
+    return {};
+  if (depth >= kMaxDepth) {
+    diags.error(
+        Code::NestedTooDeep, expr.range,
+        fmt::format("more than {} expressions are being evaluated within each other", kMaxDepth));
+    givenUp = true;
+    return {};
+  }
+  ++depth;
+  ModelValue value = evalNode(expr);
+  --depth;
+  return value;
+}
+
+ModelValue ModelBuilder::evalRange(const ast::Range &bounds, SourceRange range) {
+  auto low = integer(*bounds.low, "the start of a range"),
+       high = integer(*bounds.high, "the end of a range");
+  auto step =
+      bounds.step ? integer(*bounds.step, "the step of a range", 1) : std::optional<int64_t>(1);
+  if (!low || !high || !step)
+    return {};
+  auto list = std::make_shared<ModelList>();
+  // Wider than the ends, which may be the largest integers there are.
+  for (__int128 i = *low; i <= *high; i = bounds.powersOfTwo ? (i < 1 ? 1 : i) * 2 : i + *step) {
+    if (list->size() > kMaxList) {
+      diags.error(Code::TooManyValues, range, "a loop of more than 100000 iterations")
+          .help("'repeat' keeps identical layers as one");
+      return {};
+    }
+    list->push_back({Quantity::number(static_cast<int64_t>(i))});
+  }
+  proceed(range, list->size());
+  return {list};
+}
+
+ModelValue ModelBuilder::evalNode(const ast::Expr &expr) {
   return std::visit(
       [&](const auto &node) -> ModelValue {
         using T = std::decay_t<decltype(node)>;
@@ -34,22 +71,7 @@ ModelValue ModelBuilder::eval(const ast::Expr &expr) {
             list->push_back(eval(*element));
           return {list};
         } else if constexpr (std::is_same_v<T, ast::Range>) {
-          auto list = std::make_shared<ModelList>();
-          auto low = integer(*node.low, "the start of a range"),
-               high = integer(*node.high, "the end of a range");
-          auto step =
-              node.step ? integer(*node.step, "the step of a range", 1) : std::optional<int64_t>(1);
-          if (!low || !high || !step)
-            return {};
-          if (*high - *low > 100000 * *step) {
-            diags.error(Code::TooManyValues, expr.range, "a loop of more than 100000 iterations")
-                .help("'repeat' keeps identical layers as one");
-            return {};
-          }
-          for (int64_t i = *low; i <= *high;
-               i = node.powersOfTwo ? std::max<int64_t>(1, i) * 2 : i + *step)
-            list->push_back({Quantity::number(i)});
-          return {list};
+          return evalRange(node, expr.range);
         } else {
           diags.error(Code::WrongType, expr.range, "a model body has no use for this value")
               .help("sets and maps belong into machines and trainings");
@@ -70,6 +92,8 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
                     fmt::format("'{}' is defined by itself", reference.name));
         return {};
       }
+      if (auto known = constants.find(found); known != constants.end())
+        return known->second;
       Scope outside;
       outside.declaration = found;
       Scope *saved = scope;
@@ -78,6 +102,8 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
       ModelValue value = eval(*found->value);
       calls.pop_back();
       scope = saved;
+      if (value.failed() || value.number() || value.truth())
+        constants[found] = value;
       return value;
     }
     diags
@@ -162,6 +188,14 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
              !a.list()) {
     return {(a.content == b.content) == (op == Equal)};
   } else if (op == Add && a.list() && b.list()) {
+    size_t size = a.list()->size() + b.list()->size();
+    if (size > kMaxList) {
+      diags.error(Code::TooManyValues, opAt,
+                  fmt::format("a list of {} elements: at most {} are possible", size, kMaxList));
+      return {};
+    }
+    if (!proceed(opAt, size))
+      return {};
     auto joined = std::make_shared<ModelList>(*a.list());
     joined->insert(joined->end(), b.list()->begin(), b.list()->end());
     return {joined};
@@ -242,7 +276,13 @@ std::optional<bool> ModelBuilder::condition(const ast::Expr &expr) {
   ModelValue value = eval(expr);
   if (value.truth())
     return *value.truth();
-  if (!value.failed())
+  if (value.tensor())
+    diags
+        .error(Code::NotConstant, expr.range,
+               fmt::format("a condition is decided before training, but this is {}",
+                           value.describe()))
+        .help("'if' chooses the layers of a model; a tensor has no value yet");
+  else if (!value.failed())
     diags.error(Code::WrongType, expr.range,
                 fmt::format("a condition is true or false, not {}", value.describe()));
   return std::nullopt;
@@ -265,8 +305,20 @@ std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *
   if (value.failed())
     return std::nullopt;
   if (!value.number()) {
-    diags.error(Code::WrongType, expr.range,
-                fmt::format("{} is an integer, not {}", what, value.describe()));
+    if (value.tensor())
+      diags
+          .error(Code::NotConstant, expr.range,
+                 fmt::format("{} is an integer known before training, not {}", what,
+                             value.describe()))
+          .help("'shape(x)' gives the extents of a tensor");
+    else if (value.list() && (expr.as<ast::Range>() || expr.as<ast::Set>()))
+      diags
+          .error(Code::ChoiceNotAllowed, expr.range,
+                 fmt::format("{} is one integer, not a choice", what))
+          .help("choices belong into machines and into the 'search' of a training");
+    else
+      diags.error(Code::WrongType, expr.range,
+                  fmt::format("{} is an integer, not {}", what, value.describe()));
     return std::nullopt;
   }
   if (!value.number()->dimensionless()) {
@@ -296,6 +348,8 @@ std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &v
     return std::nullopt;
   std::vector<int64_t> out;
   if (const ModelList *list = value.list()) {
+    if (!proceed(at, list->size()))
+      return std::nullopt;
     for (const ModelValue &element : *list) {
       auto i = element.number() ? element.number()->toInt64() : std::nullopt;
       if (!i) {

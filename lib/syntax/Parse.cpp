@@ -1,12 +1,13 @@
 // Runs ANTLR on the tokens of a file; nothing it throws leaves this file.
-#include "CommonTokenStream.h"
-#include "ListTokenSource.h"
+#include "BailErrorStrategy.h"
+#include "Exceptions.h"
 #include "atn/ParserATNSimulator.h"
 #include "grammar/AccelParser.h"
 #include "grammar/DnnParser.h"
 #include "lib/syntax/Builder.h"
 #include "lib/syntax/Parser.h"
 #include "lib/syntax/SyntaxErrors.h"
+#include "lib/syntax/ParserTokens.h"
 
 namespace accord {
 namespace {
@@ -32,33 +33,45 @@ private:
   std::vector<antlr4::tree::ParseTree *> open;
 };
 
-std::vector<std::unique_ptr<antlr4::Token>> antlrTokens(const TokenList &list) {
-  std::vector<std::unique_ptr<antlr4::Token>> result;
-  result.reserve(list.tokens.size() + 1);
-  for (const syntax::Token &token : list.tokens) {
-    auto made = std::make_unique<antlr4::CommonToken>(token.type);
-    made->setStartIndex(token.begin);
-    made->setStopIndex(token.end - 1);
-    made->setLine(token.line);
-    result.push_back(std::move(made));
+/// For files without errors, which is nearly all of them: no check for recovery at every step, and
+/// the first error ends the parse without a word.
+class NoErrors : public antlr4::BailErrorStrategy {
+  void reportError(antlr4::Parser *, const antlr4::RecognitionException &) override {}
+};
+
+template <class Grammar> class GrammarOf : public DepthChecked<Grammar> {
+public:
+  GrammarOf(syntax::TokenStream &stream, std::shared_ptr<antlr4::ANTLRErrorStrategy> strategy)
+      : DepthChecked<Grammar>(&stream) {
+    stream.seek(0);
+    this->removeErrorListeners();
+    this->template getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
+        antlr4::atn::PredictionMode::SLL);
+    this->setErrorHandler(std::move(strategy));
   }
-  result.push_back(std::make_unique<antlr4::CommonToken>(antlr4::Token::EOF));
-  return result;
-}
+};
 
 template <class Grammar> void run(Diagnostics &diags, ast::File &file, const TokenList &list) {
-  antlr4::ListTokenSource source(antlrTokens(list));
-  antlr4::CommonTokenStream stream(&source);
-  DepthChecked<Grammar> parser(&stream);
-  parser.removeErrorListeners();
-  parser.template getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
-      antlr4::atn::PredictionMode::SLL);
+  syntax::TokenStream stream(list);
+  auto build = [&](Grammar &parser, antlr4::ParserRuleContext *tree) {
+    Builder(diags, file, list, ruleTable(parser.getRuleNames())).build(tree);
+  };
+  {
+    GrammarOf<Grammar> parser(stream, std::make_shared<NoErrors>());
+    antlr4::ParserRuleContext *tree = nullptr;
+    try {
+      tree = parser.file();
+    } catch (const antlr4::ParseCancellationException &) {
+    }
+    if (tree)
+      return build(parser, tree);
+  }
   auto strategy = std::make_shared<ErrorStrategy>(diags, file.id, list);
-  parser.setErrorHandler(strategy);
+  GrammarOf<Grammar> parser(stream, strategy);
   antlr4::ParserRuleContext *tree = parser.file();
   if (strategy->reported())
     file.complete = false;
-  Builder(diags, file, list, ruleTable(parser.getRuleNames())).build(tree);
+  build(parser, tree);
 }
 
 } // namespace

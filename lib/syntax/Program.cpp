@@ -7,6 +7,7 @@
 #include "lib/syntax/Requirements.h"
 #include "lib/syntax/Sources.h"
 #include "lib/syntax/TrainSettings.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -22,18 +23,28 @@ struct Program::Data {
   Lookup lookupIn(const ast::Declaration &from) {
     return [this, &from](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
       const ast::Declaration *found = sources.find(name, from, at);
-      if (!found || found->kind != ast::DeclarationKind::Constant || evaluating.count(found))
+      if (!found || found->kind != ast::DeclarationKind::Constant)
         return std::nullopt;
+      if (evaluating.count(found)) {
+        diags
+            .error(Code::RecursiveDefinition, at,
+                   fmt::format("'{}' is defined by itself", name.str()))
+            .note(found->name.range, "declared here");
+        return Constant{at, {}};
+      }
+      if (auto known = constants.find(found); known != constants.end())
+        return known->second;
       evaluating.insert(found);
       Constant value = evaluate(*found->value, diags, lookupIn(*found));
       evaluating.erase(found);
-      return value;
+      return constants[found] = value;
     };
   }
   const ast::Declaration *pick(std::vector<const ast::Declaration *> candidates);
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train);
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
+  void checkConstant(const ast::Declaration &constant);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
   std::optional<Constant> written(const std::string &text, const char *option);
 
@@ -44,6 +55,7 @@ struct Program::Data {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Sources::Unit *main = nullptr;
   std::set<const ast::Declaration *> evaluating;
+  std::map<const ast::Declaration *, Constant> constants; ///< those evaluated so far
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
   std::vector<std::pair<Constant, const ast::Entry *>>
       requirements; ///< of the job, to be checked against its machine
@@ -203,9 +215,11 @@ bool Program::Data::overrides(TrainingJob &job) {
     job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Adam);
   }
   if (job.microbatches.empty()) {
-    for (int64_t size = 1; size <= job.batch; size *= 2)
-      if (job.batch % size == 0)
-        job.microbatches.push_back(size);
+    for (int64_t size = 1; job.batch > 0 && job.batch % size == 0; size *= 2) {
+      job.microbatches.push_back(size);
+      if (size > job.batch / 2)
+        break; // doubled it would be above the batch, or pass 2^63
+    }
     if (!job.microbatches.empty() && job.microbatches.back() != job.batch)
       job.microbatches.push_back(job.batch);
     job.assumptions.push_back(
@@ -430,12 +444,37 @@ std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRe
   return number ? number->toInt64() : std::nullopt;
 }
 
+void Program::reportUnused() { data->sources.reportUnused(); }
+
+/// The value of a `let`, even if nothing uses it: a function that does not exist, a name in an
+/// arithmetic expression that nothing declares.
+void Program::Data::checkConstant(const ast::Declaration &constant) {
+  evaluating.insert(&constant);
+  Constant value = evaluate(*constant.value, diags, lookupIn(constant));
+  evaluating.erase(&constant);
+  std::function<void(const Constant &, bool)> walk = [&](const Constant &v, bool inside) {
+    if (auto *word = v.as<Word>(); word && inside && word->text.find('.') == std::string::npos) {
+      if (diags.sources().text(v.range) == word->text && !constantFunction(word->text))
+        diags.error(Code::UnknownName, v.range, fmt::format("unknown name '{}'", word->text))
+            .suggest(nearest(word->text, sources.names(constant)));
+    } else if (auto *call = v.as<CallValue>()) {
+      bool known = constantFunction(call->name) || !llvm::isAlpha(call->name[0]);
+      reportUnknownFunction(*call, v.range, diags);
+      for (auto &[name, argument] : call->arguments)
+        walk(*argument, known);
+    }
+  };
+  walk(value, false);
+}
+
 void Program::checkAll() {
   Data &d = *data;
   if (!d.main)
     return;
   for (const ast::Declaration &declaration : d.main->file->declarations) {
-    if (declaration.kind == ast::DeclarationKind::Accelerator) {
+    if (declaration.kind == ast::DeclarationKind::Constant) {
+      d.checkConstant(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Accelerator) {
       auto [slot, isNew] = d.machines.try_emplace(&declaration, nullptr);
       if (isNew)
         slot->second =

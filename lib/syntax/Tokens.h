@@ -29,7 +29,14 @@ struct TokenList {
 /// deep).
 bool tokenize(Diagnostics &diags, FileId file, ast::Language language, TokenList &result);
 
-/// Splits the text (ANTLR's lexer), reporting characters and texts that are none.
+struct Scanned {
+  size_t type; ///< a token rule of Common.g4
+  size_t end;  ///< of the token, in bytes
+};
+/// The token that starts at byte `at` of UTF-8 text, where no blank is: the longest match of the
+/// token rules of Common.g4.
+Scanned scan(llvm::StringRef text, size_t at);
+/// Splits the text, reporting characters and texts that are none.
 std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment> &comments);
 /// Drops closing brackets without partner, adds missing ones. False if nested deeper than
 /// kMaxDepth.

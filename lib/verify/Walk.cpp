@@ -1,5 +1,6 @@
 #include "lib/verify/Walk.h"
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 namespace accord {
@@ -12,6 +13,8 @@ struct Instance {
   OperationId maker = kNone;
   uint32_t execution = kNone; ///< the maker's place in the list
   int buffer = -1;
+  /// Of a stack: what each iteration stashed (a stack again, in a repeat around the repeat).
+  std::shared_ptr<std::unordered_map<int64_t, Instance>> slices;
 };
 
 class Walker {
@@ -39,7 +42,8 @@ public:
   void region(RegionId r, int64_t at) {
     for (auto [value, there] : owned_[r])
       if (there && !now_.count(value))
-        now_[value] = {clock_ == Clock::Scheduled ? at : 0, kNone, kNone, buffer(value, at)};
+        now_[value] = {clock_ == Clock::Scheduled ? at : 0, kNone, kNone, buffer(value, at),
+                       nullptr};
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
       if (op.body != kNone) {
@@ -65,11 +69,13 @@ public:
         for (ValueId v : op.operands)
           hold(v, e.end);
       for (ValueId v : op.results) {
-        Instance made{e.end, id, static_cast<uint32_t>(out.executions.size()), -1};
+        Instance made{e.end, id, static_cast<uint32_t>(out.executions.size()), -1, nullptr};
         if (ValueId of = graph_.values[v].alias; of == kNone)
           made.buffer = buffer(v, e.start);
-        else if (auto base = find(of))
+        else if (auto base = find(of)) {
           made.buffer = base->buffer;
+          made.slices = base->slices;
+        }
         now_[v] = made;
         if (!view)
           hold(v, e.end);
@@ -101,20 +107,15 @@ private:
       out.buffers[buffer].to = std::max(out.buffers[buffer].to, until);
   }
   /// A stack is held slice by slice.
-  void hold(ValueId v, int64_t until) {
-    while (v != kNone && !now_.count(v))
-      v = graph_.values[v].alias;
-    if (v == kNone)
-      return;
-    holdBuffer(now_[v].buffer, until);
-    if (auto stack = stacks_.find(v); stack != stacks_.end())
-      for (auto &[index, slice] : stack->second)
-        holdBuffer(slice.buffer, until);
+  void hold(const Instance &instance, int64_t until) {
+    holdBuffer(instance.buffer, until);
+    if (instance.slices)
+      for (auto &[index, slice] : *instance.slices)
+        hold(slice, until);
   }
-  ValueId stackOf(ValueId v) const {
-    while (v != kNone && !stacks_.count(v))
-      v = graph_.values[v].alias;
-    return v;
+  void hold(ValueId v, int64_t until) {
+    if (auto instance = find(v))
+      hold(*instance, until);
   }
 
   void repeat(OperationId id, int64_t at) {
@@ -137,13 +138,12 @@ private:
       for (size_t k = 0; k < carried.size(); ++k)
         now_[body.carried[k].argument] = carried[k];
       for (const Region::Slice &s : body.unstashed) {
-        ValueId stack = stackOf(s.stacked);
         Instance slice;
-        if (stack != kNone) {
-          if (auto found = stacks_[stack].find(body.count - 1 - i); found != stacks_[stack].end())
+        if (auto stack = find(s.stacked); stack && stack->slices) {
+          if (auto found = stack->slices->find(body.count - 1 - i); found != stack->slices->end())
             slice = found->second;
-        } else if (auto whole = find(s.stacked)) {
-          slice = *whole;
+        } else if (stack) {
+          slice = *stack;
         }
         now_[s.inside] = slice;
       }
@@ -161,17 +161,17 @@ private:
     // repeat has ended.
     int64_t last = clock_ == Clock::Scheduled ? at + body.count * length_[r] : out.end;
     for (ValueId v : graph_.operations[id].results)
-      now_[v] = {last, id, kNone, -1};
+      now_[v] = {last, id, kNone, -1, nullptr};
     for (size_t k = 0; k < stashes.size(); ++k) {
       int64_t ready = 0;
       for (auto &[index, slice] : stashes[k])
         ready = std::max(ready, slice.ready);
-      now_[body.stashed[k].stacked] = {ready, id, kNone, -1};
-      stacks_[body.stashed[k].stacked] = std::move(stashes[k]);
+      auto slices = std::make_shared<std::unordered_map<int64_t, Instance>>(std::move(stashes[k]));
+      now_[body.stashed[k].stacked] = {ready, id, kNone, -1, std::move(slices)};
     }
     for (size_t k = 0; k < carried.size(); ++k)
-      now_[body.carried[k].result] = {carried[k].ready, id, carried[k].execution,
-                                      carried[k].buffer};
+      now_[body.carried[k].result] = {carried[k].ready, id, carried[k].execution, carried[k].buffer,
+                                      carried[k].slices};
     out.end = std::max(before, out.end);
   }
 
@@ -183,7 +183,6 @@ private:
   std::vector<std::vector<std::pair<ValueId, bool>>>
       owned_; ///< by region: its values, and whether they are there from the start
   std::unordered_map<ValueId, Instance> now_;
-  std::unordered_map<ValueId, std::unordered_map<int64_t, Instance>> stacks_;
 };
 
 /// Executions when repeats are cut to `most` iterations.

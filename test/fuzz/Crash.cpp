@@ -9,6 +9,11 @@
 // Weak: there only when the sanitizers are linked in.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
+// LLVM's allocators poison what they have not handed out, and only code that is built with the
+// sanitizer lifts that again: the libraries of LLVM are not.
+extern "C" const char *__asan_default_options();
+extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
+
 namespace accord::fuzz {
 
 // Only what a signal handler may touch: plain memory and system calls.

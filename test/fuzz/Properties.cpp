@@ -5,6 +5,7 @@
 #include "lib/syntax/Format.h"
 #include "lib/syntax/Parser.h"
 #include "lib/verify/Verify.h"
+#include "test/fuzz/Elaboration.h"
 #include <algorithm>
 
 namespace accord::fuzz {
@@ -21,21 +22,6 @@ struct Parsed {
     file = parse(diags, id);
   }
 };
-
-/// The first diagnostic without a message or with a place that is not there.
-std::string badDiagnostic(const Parsed &parsed) {
-  for (const Diagnostic &diagnostic : parsed.diags.sorted()) {
-    if (diagnostic.message.empty())
-      return "a diagnostic has no message";
-    const SourceRange &range = diagnostic.range;
-    if (!range.valid())
-      return "'" + diagnostic.message + "' has no place";
-    size_t size = parsed.sources.text(range.file).size();
-    if (range.begin > range.end || range.end > size)
-      return "'" + diagnostic.message + "' lies outside the text";
-  }
-  return {};
-}
 
 Verdict checkPlan(const Program &program) {
   Verdict verdict;
@@ -110,11 +96,13 @@ Verdict check(const Program &program) {
   else if (!once.file->complete && !once.diags.hasErrors())
     verdict.broken = "the tree is incomplete and nothing says why";
   else
-    verdict.broken = badDiagnostic(once);
+    verdict.broken = badDiagnostic(once.diags);
   if (verdict.broken.empty() && Parsed(program).diags.text() != once.diags.text())
     verdict.broken = "the same text gives other messages the second time";
   if (verdict.broken.empty() && once.file->complete)
     verdict.broken = badFormat(program, once);
+  if (verdict.broken.empty())
+    checkElaboration(program, verdict);
   return verdict;
 }
 

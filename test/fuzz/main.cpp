@@ -1,7 +1,8 @@
-// accord-fuzz: random sentences of the grammars and mutated real programs, all in one process; see
-// README.md.
+// accord-fuzz: random sentences of the grammars, random models and mutated real programs, all in
+// one process; see README.md.
 #include "test/fuzz/Crash.h"
 #include "test/fuzz/Grammar.h"
+#include "test/fuzz/ModelWriter.h"
 #include "test/fuzz/Mutator.h"
 #include "test/fuzz/Properties.h"
 #include <CLI/CLI.hpp>
@@ -49,6 +50,14 @@ Program make(const Options &options, uint64_t i, const Corpus &corpus, const Gra
   Random random(seed * 0x9e3779b97f4a7c15ull + i);
   Program result;
   const Grammar *from = nullptr;
+  if (random.percent(options.plans ? 0 : 20)) {
+    result.kind = Kind::Dnn;
+    result.text = writeModel(random);
+    if (random.percent(10))
+      result.text = mutate(random, corpus, result.text);
+    result.name = fmt::format("crash-{}-{}{}", seed, i, extension(result.kind));
+    return result;
+  }
   if (random.percent(options.plans ? 0 : 30)) {
     result.kind = random.percent(50) ? Kind::Dnn : Kind::Accel;
     from = result.kind == Kind::Dnn ? &dnn : &accel;
@@ -85,6 +94,7 @@ int replay(const Options &options) {
     Verdict verdict = check(program);
     fmt::print("{}: {}\n", path,
                !verdict.broken.empty() ? verdict.broken
+               : verdict.planned       ? "planned"
                : verdict.accepted      ? "accepted"
                                        : "refused");
     status |= !verdict.broken.empty();
@@ -115,7 +125,7 @@ int fuzz(const Options &options) {
   guard(options.crashes, options.hang);
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now(), shown = begin;
-  size_t broken = 0, accepted = 0;
+  size_t broken = 0, accepted = 0, planned = 0;
   uint64_t i = 0;
   auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   while ((!options.iterations || i < options.iterations) &&
@@ -124,6 +134,7 @@ int fuzz(const Options &options) {
     underTest(program.text, program.name);
     Verdict verdict = check(program);
     accepted += verdict.accepted;
+    planned += verdict.planned;
     ++i;
     if (!verdict.broken.empty()) {
       fmt::print("seed {}, iteration {}: {}\n", options.seed, i - 1, verdict.broken);
@@ -133,12 +144,13 @@ int fuzz(const Options &options) {
     }
     if (isatty(1) && Clock::now() - shown > std::chrono::milliseconds(500)) {
       shown = Clock::now();
-      fmt::print("\r\033[K{} inputs, {} accepted, {:.0f} s", i, accepted, seconds());
+      fmt::print("\r\033[K{} inputs, {} accepted, {} planned, {:.0f} s", i, accepted, planned,
+                 seconds());
       std::fflush(stdout);
     }
   }
-  fmt::print("{}{} inputs, {} accepted, {} broken promises\n", isatty(1) ? "\r\033[K" : "", i,
-             accepted, broken);
+  fmt::print("{}{} inputs, {} accepted, {} planned, {} broken promises\n",
+             isatty(1) ? "\r\033[K" : "", i, accepted, planned, broken);
   rmdir(options.crashes.c_str()); // only if nothing is in it
   return broken != 0;
 }

@@ -156,12 +156,16 @@ private:
   template <typename Made>
   void repeatIn(RegionId region, unsigned depth, const std::vector<ValueId> &visible,
                 std::vector<ValueId> &stacks, Made made) {
-    ValueId consumed = kNone;
+    std::vector<ValueId> consumed; // one stack, or all of the same length
     if (!stacks.empty() && pick(0, 2) > 0) {
-      consumed = stacks.back();
-      stacks.pop_back();
+      int64_t slices = graph.values[stacks.back()].slices;
+      bool all = pick(0, 1);
+      do {
+        consumed.push_back(stacks.back());
+        stacks.pop_back();
+      } while (all && !stacks.empty() && graph.values[stacks.back()].slices == slices);
     }
-    OperationId id = repeat(region, consumed != kNone ? graph.values[consumed].slices
+    OperationId id = repeat(region, !consumed.empty() ? graph.values[consumed[0]].slices
                                                       : pick(1, shape_.mostIterations));
     RegionId body = graph.operations[id].body;
     std::vector<ValueId> inside = visible, arguments;
@@ -171,8 +175,8 @@ private:
         arguments.push_back(carry(id, initial));
     }
     inside.insert(inside.end(), arguments.begin(), arguments.end());
-    if (consumed != kNone)
-      inside.push_back(unstash(id, consumed));
+    for (ValueId stack : consumed)
+      inside.push_back(unstash(id, stack));
     std::vector<ValueId> own = fill(body, depth - 1, inside);
     for (size_t k = 0; k < arguments.size(); ++k) {
       std::vector<ValueId> fitting{arguments[k]};
@@ -186,7 +190,15 @@ private:
         fitting.push_back(next);
         fitting.erase(fitting.begin());
       }
-      made(yield(id, k, any(fitting)));
+      ValueId yielded = any(fitting);
+      made(yield(id, k, yielded));
+      // A residual block keeps what it starts from and what it ends with: the same storage, an
+      // iteration apart.
+      if (shape_.stashes && pick(0, 2) == 0)
+        for (ValueId kept : {arguments[k], yielded})
+          if (graph.values[kept].category == Category::Activations &&
+              graph.values[kept].slices == 1)
+            stacks.push_back(stash(id, kept));
     }
     if (shape_.stashes)
       for (int64_t k = pick(0, 2); k > 0; --k) {

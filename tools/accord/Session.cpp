@@ -1,5 +1,7 @@
 #include "tools/accord/Session.h"
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromDnn.h"
 #include "lib/cost/SourceOf.h"
@@ -75,6 +77,8 @@ void addProgramOptions(CLI::App &command, Options &options) {
                      "Cost model by name, built in or from a plugin");
   command.add_option("--load-pass-plugin", options.plugins,
                      "Shared library with passes or cost models (may be repeated)");
+  command.add_option("--model-passes", options.modelPasses,
+                     "Passes to run on the model, before its training graph is built");
   command.add_option("--passes", options.passes,
                      "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
   command.add_option("--threads", options.threads, "Threads to use; the result is the same")
@@ -126,6 +130,9 @@ bool Session::prepare() {
   accel::AcceleratorOp target = theProgram->machineOf(*theJob);
   if (!target || diags.hasErrors())
     return false;
+  theProgram->reportUnused();
+  if (diags.hasErrors())
+    return false;
   mlir::FailureOr<Machine> machine = mlir::failure();
   {
     mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
@@ -147,6 +154,38 @@ bool Session::prepare() {
 
 mlir::ModuleOp Session::module() { return theProgram->module(); }
 
+/// Runs a pipeline, the user's if it has an `option`; its errors become diagnostics.
+bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option) {
+  if (pipeline.empty())
+    return true;
+  Code code = option ? Code::PassFailed : Code::NoGradient;
+  bool reported = false;
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    reported = true;
+    auto error = diags.error(option ? code : codeOfPass(d.str(), false),
+                             rangeOf(diags, sourceOf(d.getLocation())), d.str());
+    for (mlir::Diagnostic &note : d.getNotes())
+      error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
+    return mlir::success();
+  });
+  mlir::PassManager passes(context.get());
+  std::string why;
+  llvm::raw_string_ostream stream(why);
+  if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream))) {
+    diags.error(Code::BadCommandLine, {},
+                fmt::format("{} '{}': {}", option ? option : "pipeline", pipeline,
+                            llvm::StringRef(why).trim().str()));
+    return false;
+  }
+  if (mlir::succeeded(passes.run(module)))
+    return true;
+  if (!reported)
+    diags.error(code, {}, fmt::format("'{}' failed without saying why", pipeline));
+  return false;
+}
+
 mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   auto [slot, isNew] = graphs.try_emplace(sequence.value_or(-1), nullptr);
   if (!isNew)
@@ -160,36 +199,13 @@ mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   // The passes run on a module of their own, so that what is already built stays as it is.
   mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
   model->moveBefore(own->getBody(), own->getBody()->end());
-  bool reported = false;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
-      return mlir::success();
-    reported = true;
-    auto error = diags.error(codeOfPass(d.str(), !options.passes.empty()),
-                             rangeOf(diags, sourceOf(d.getLocation())), d.str());
-    for (mlir::Diagnostic &note : d.getNotes())
-      error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
-    return mlir::success();
-  });
-  mlir::PassManager passes(context.get());
-  if (mlir::failed(mlir::parsePassPipeline("build-training-graph", passes)))
+  if (!runPasses(*own, options.modelPasses, "--model-passes") ||
+      !runPasses(*own, "build-training-graph", nullptr) ||
+      !runPasses(*own, options.passes, "--passes"))
     return nullptr;
-  if (!options.passes.empty()) {
-    std::string why;
-    llvm::raw_string_ostream stream(why);
-    if (mlir::failed(mlir::parsePassPipeline(options.passes, passes, stream))) {
-      diags.error(Code::BadCommandLine, {}, fmt::format("--passes '{}': {}", options.passes, why));
-      return nullptr;
-    }
-  }
-  if (mlir::failed(passes.run(*own))) {
-    if (!reported)
-      diags.error(Code::InternalError, {}, "a pass failed without saying why");
-    return nullptr;
-  }
   auto built = own->getOps<dnn::TrainingGraphOp>();
   if (built.empty()) {
-    diags.error(Code::InternalError, {}, "the passes left no training graph");
+    diags.error(Code::PassFailed, {}, "the passes left no training graph");
     return nullptr;
   }
   mlir::Operation *graph = *built.begin();

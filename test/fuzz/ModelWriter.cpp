@@ -1,0 +1,283 @@
+#include "test/fuzz/ModelWriter.h"
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord::fuzz {
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+struct Tensor {
+  std::string name;
+  Shape shape;
+  bool used = false;
+};
+
+class Writer {
+public:
+  explicit Writer(Random &random) : random(random) {}
+
+  std::string run() {
+    for (size_t n = 1 + random.below(3); n--;)
+      input();
+    for (size_t n = random.below(random.percent(90) ? 12 : 60); n--;)
+      statement("  ");
+    std::string loss;
+    for (Tensor &t : tensors)
+      if (!t.used || loss.empty())
+        loss += fmt::format("{}mse({}, {})", loss.empty() ? "" : " + ", t.name, t.name);
+    const std::vector<std::string> machines = {"a100_80g", "v100_32g", "h100", "tpu_like"},
+                                   precisions = {"fp32", "bf16", "fp16", "mixed(bf16)",
+                                                 "mixed(fp16)"},
+                                   optimizers = {"sgd", "momentum", "adam", "adamw"},
+                                   objectives = {"throughput", "step_time", "device.memory",
+                                                 "energy"};
+    std::string objective = random.pick(objectives);
+    return fmt::format("model m {{\n{}  loss {}\n}}\n\ntrain t = m() on {} {{\n  batch = {}\n"
+                       "  precision = {}\n  optimizer = {}\n  {} {}\n}}\n",
+                       body, loss, random.pick(machines), 1 + random.below(9),
+                       random.pick(precisions), random.pick(optimizers),
+                       objective == "throughput" ? "maximize" : "minimize", objective);
+  }
+
+private:
+  int64_t extent() {
+    static const std::vector<int64_t> sizes = {1, 2, 3, 4, 6, 8, 12, 16, 32};
+    return random.pick(sizes);
+  }
+  std::string fresh(const char *stem) { return fmt::format("{}{}", stem, ++count); }
+
+  void input() {
+    Tensor t{fresh("x"), {}, false};
+    for (size_t rank = 1 + random.below(4); rank--;)
+      t.shape.push_back(extent());
+    if (random.percent(20)) { // numbers of rows of a table
+      t.shape.resize(1 + random.below(2), 4);
+      std::string name = fresh("e"), ids = t.name;
+      int64_t dim = extent();
+      body += fmt::format("  input {} : int32[{}]\n", ids, fmt::join(t.shape, ", "));
+      bool bag = random.percent(30);
+      body += fmt::format("  var {} = {}({}, rows = {}, dim = {})\n", name,
+                          bag ? "embedding_bag" : "embedding", ids, extent(), dim);
+      bag ? void(t.shape.back() = dim) : t.shape.push_back(dim);
+      tensors.push_back({name, t.shape, false});
+      return;
+    }
+    if (random.percent(20)) {
+      body += fmt::format("  var {} = parameter([{}])\n", t.name, fmt::join(t.shape, ", "));
+      body += fmt::format("  input b{} : float[{}]\n", count, fmt::join(t.shape, ", "));
+      body += fmt::format("  {} = {} + b{}\n", t.name, t.name, count);
+    } else {
+      std::string raw = "raw" + std::to_string(count);
+      body += fmt::format("  input {} : float[{}]\n  var {} = {}\n", raw, fmt::join(t.shape, ", "),
+                          t.name, raw);
+    }
+    tensors.push_back(t);
+  }
+
+  void statement(const std::string &indent) {
+    size_t at = random.below(tensors.size());
+    if (random.percent(20))
+      return repeat(at, indent, 0);
+    std::string expr = tensors[at].name;
+    Shape shape = tensors[at].shape;
+    for (size_t n = 1 + random.below(3); n--;)
+      expr = step(expr, shape);
+    if (random.percent(15) && shape == tensors[at].shape) {
+      body += fmt::format("{}{} = {}\n", indent, tensors[at].name, expr);
+      return;
+    }
+    tensors[at].used = true;
+    std::string name = fresh("v");
+    if (!shape.empty() && shape[0] % 2 == 0 && random.percent(10)) {
+      body += fmt::format("{}let {}a, {}b = split({}, parts = 2, axis = 0)\n", indent, name, name,
+                          expr);
+      body += fmt::format("{}var {} = {}a - {}b\n", indent, name, name, name);
+      shape[0] /= 2;
+    } else {
+      body += fmt::format("{}var {} = {}\n", indent, name, expr);
+    }
+    tensors.push_back({name, shape, false});
+  }
+
+  /// `repeat n { t = f(t) … }` with up to two carried values, and a repeat within.
+  void repeat(size_t at, const std::string &indent, unsigned depth) {
+    body += fmt::format("{}repeat {} {{\n", indent, random.below(5) + (random.percent(90) ? 1 : 0));
+    std::string inner = indent + "  ";
+    for (size_t n = 1 + random.below(3); n--;) {
+      if (depth < 2 && random.percent(20))
+        repeat(random.below(tensors.size()), inner, depth + 1);
+      update(at, inner);
+      if (random.percent(30))
+        at = random.below(tensors.size());
+    }
+    body += indent + "}\n";
+  }
+
+  void update(size_t at, const std::string &indent) {
+    Tensor &t = tensors[at];
+    Shape shape = t.shape;
+    std::string expr = t.name;
+    for (size_t n = 1 + random.below(3); n--;) {
+      Shape before = shape;
+      std::string next = step(expr, shape);
+      bool restorable = shape.size() == t.shape.size() && !shape.empty() &&
+                        std::equal(shape.begin(), shape.end() - 1, t.shape.begin());
+      restorable ? expr = next : (shape = before, expr);
+    }
+    if (shape != t.shape)
+      expr = fmt::format("linear({}, out = {})", expr, t.shape.back());
+    body += fmt::format("{}{} = {}{}\n", indent, t.name, random.percent(50) ? t.name + " + " : "",
+                        expr);
+  }
+
+  /// Another value of this shape, or the expression itself.
+  std::string other(const std::string &expr, const Shape &shape) {
+    for (int tries = 4; tries--;)
+      if (const Tensor &t = random.pick(tensors); t.shape == shape)
+        return t.name;
+    return expr;
+  }
+
+  std::string unary(const std::string &expr) {
+    static const std::vector<std::string> names = {
+        "relu({})",   "gelu({})", "silu({})", "sigmoid({})",
+        "tanh({})",   "exp({})",  "-({})",    "dropout({}, rate = 0.1)",
+        "2.5 * ({})", "({}) / 3"};
+    return fmt::format(fmt::runtime(random.pick(names)), expr);
+  }
+
+  std::string step(const std::string &expr, Shape &shape) {
+    int64_t n = extent();
+    if (expr.size() > 400 || shape.empty())
+      return unary(expr);
+    size_t rank = shape.size(), axis = random.below(rank);
+    int64_t &last = shape.back();
+    switch (random.below(22)) {
+    case 0:
+    case 1:
+      last = n;
+      return fmt::format("linear({}, out = {}, bias = {})", expr, n, random.percent(50));
+    case 2:
+      return fmt::format("{}({})", random.percent(50) ? "layer_norm" : "rms_norm", expr);
+    case 3:
+      return fmt::format("softmax({}, axis = {})", expr, axis);
+    case 4:
+    case 5: {
+      static const std::vector<std::string> operators = {"+", "-", "*", "/"};
+      return fmt::format("({}) {} {}", expr, random.pick(operators), other(expr, shape));
+    }
+    case 6: {
+      int64_t all = 1;
+      for (int64_t s : shape)
+        all *= s;
+      shape.clear();
+      for (int64_t d : {n, extent()})
+        if (all % d == 0) {
+          shape.push_back(d);
+          all /= d;
+        }
+      shape.push_back(all);
+      return fmt::format("reshape({}, [{}])", expr, fmt::join(shape, ", "));
+    }
+    case 7: {
+      std::vector<size_t> order(rank);
+      for (size_t i = 0; i < rank; ++i)
+        order[i] = i;
+      std::swap(order[axis], order[random.below(rank)]);
+      Shape old = shape;
+      for (size_t i = 0; i < rank; ++i)
+        shape[i] = old[order[i]];
+      return fmt::format("transpose({}, [{}])", expr, fmt::join(order, ", "));
+    }
+    case 8: {
+      if (shape[axis] > 1000)
+        return unary(expr);
+      std::string second = other(expr, shape);
+      shape[axis] *= 2;
+      return fmt::format("concat({}, {}, axis = {})", expr, second, axis);
+    }
+    case 9: {
+      int64_t start = static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis])));
+      int64_t size =
+          1 + static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis] - start)));
+      shape[axis] = size;
+      return fmt::format("slice({}, axis = {}, start = {}, size = {})", expr, axis, start, size);
+    }
+    case 10: {
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+      return fmt::format("{}({}, axis = {})", random.percent(50) ? "reduce_mean" : "reduce_sum",
+                         expr, axis);
+    }
+    case 11:
+      if (rank < 2)
+        return unary(expr);
+      shape[rank - 1] = shape[rank - 2];
+      return fmt::format("matmul({}, {}, transpose_b = true)", expr, expr);
+    case 12:
+      if (rank < 2)
+        return unary(expr);
+      return fmt::format("{}({})", random.percent(50) ? "batch_norm" : "tanh", expr);
+    case 13:
+      if (rank != 2)
+        return unary(expr);
+      last = n;
+      return fmt::format("{}({}, hidden = {})", random.percent(50) ? "lstm" : "gru", expr, n);
+    case 14:
+      if (rank < 2 || last % 2)
+        return unary(expr);
+      return fmt::format("rotary({})", expr);
+    case 15:
+      if (rank != 2 || shape[0] < 2)
+        return unary(expr);
+      shape = {shape[0] * (shape[0] - 1) / 2};
+      return fmt::format("interaction({})", expr);
+    case 16:
+      return fmt::format("moe({}, experts = {}, inner = {}, top_k = 1)", expr, n, extent());
+    default:
+      return rank == 3 ? image(expr, shape) : unary(expr);
+    }
+  }
+
+  std::string image(const std::string &expr, Shape &shape) {
+    int64_t n = extent();
+    switch (random.below(7)) {
+    case 0:
+      shape[0] = n;
+      return fmt::format("conv2d({}, out = {}, kernel = 3, padding = 1)", expr, n);
+    case 1:
+      shape = {n, (shape[1] - 1) / 2 + 1, (shape[2] - 1) / 2 + 1};
+      return fmt::format("conv2d({}, out = {}, kernel = 1, stride = 2)", expr, n);
+    case 2:
+      return fmt::format("depthwise_conv2d({}, kernel = 3, padding = 1)", expr);
+    case 3:
+      shape = {n, shape[1] * 2, shape[2] * 2};
+      return fmt::format("conv_transpose2d({}, out = {}, kernel = 2, stride = 2)", expr, n);
+    case 4:
+      if (shape[1] < 2 || shape[2] < 2)
+        return unary(expr);
+      shape = {shape[0], shape[1] / 2, shape[2] / 2};
+      return fmt::format("{}({}, kernel = 2)", random.percent(50) ? "max_pool" : "avg_pool", expr);
+    case 5:
+      if (shape[1] > 64)
+        return unary(expr);
+      shape = {shape[0], shape[1] * 2, shape[2] * 2};
+      return fmt::format("upsample({}, scale = 2)", expr);
+    default:
+      shape = {shape[0]};
+      return fmt::format("global_avg_pool({})", expr);
+    }
+  }
+
+  Random &random;
+  std::string body;
+  std::vector<Tensor> tensors;
+  unsigned count = 0;
+};
+
+} // namespace
+
+std::string writeModel(Random &random) { return Writer(random).run(); }
+
+} // namespace accord::fuzz
