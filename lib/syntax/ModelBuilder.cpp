@@ -414,7 +414,7 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
   if (bindParameters(body, declaration, request.arguments ? *request.arguments : none,
                      declaration.name.range, &outer, request.overrides)) {
     run(declaration.body);
-    if (!lossAt.valid() && diags.errors() == errorsBefore)
+    if (!lossAt.valid() && diags.errors() == errorsBefore && operations <= kMaxOperations)
       diags
           .error(Code::NoLoss, declaration.name.range,
                  fmt::format("model '{}' has no loss", declaration.name.text))

@@ -9,12 +9,10 @@ const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_d
                                              "log2", "sum", "len",      "shape",     "sqrt"};
 /// What other frameworks call some operations.
 const std::map<llvm::StringRef, const char *> kElsewhere = {
-    {"dense", "linear"},           {"fc", "linear"},
-    {"fully_connected", "linear"}, {"conv", "conv2d"},
-    {"bmm", "matmul"},             {"dot", "matmul"},
-    {"flatten", "reshape"},        {"view", "reshape"},
-    {"permute", "transpose"},      {"cat", "concat"},
-    {"mean", "reduce_mean"},       {"softmax_cross_entropy", "cross_entropy"}};
+    {"dense", "linear"},    {"fc", "linear"},        {"fully_connected", "linear"},
+    {"conv", "conv2d"},     {"bmm", "matmul"},       {"dot", "matmul"},
+    {"flatten", "reshape"}, {"view", "reshape"},     {"permute", "transpose"},
+    {"cat", "concat"},      {"mean", "reduce_mean"}, {"softmax_cross_entropy", "cross_entropy"}};
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 

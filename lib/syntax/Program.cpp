@@ -331,9 +331,9 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
       SourceRange start{unit->file->id, 0, 0};
       auto error = d.diags.error(
           all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start,
-          all.empty() ? fmt::format("'{}' declares no accelerator", name)
-                      : fmt::format("'{}' declares {} accelerators, and one is needed", name,
-                                    all.size()));
+          all.empty()
+              ? fmt::format("'{}' declares no accelerator", name)
+              : fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
       for (const ast::Declaration *one : all)
         error.note(one->name.range, fmt::format("'{}'", one->name.text));
       return nullptr;
@@ -480,11 +480,17 @@ void Program::checkAll() {
         slot->second =
             elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
-      elaborateCluster(declaration, *d.module, d.diags, d.lookupIn(declaration),
-                       [&](llvm::StringRef name) {
-                         const ast::Declaration *found = d.sources.find(name, declaration, {});
-                         return found && found->kind == ast::DeclarationKind::Accelerator;
-                       });
+      elaborateCluster(
+          declaration, *d.module, d.diags, d.lookupIn(declaration), [&](llvm::StringRef name) {
+            const ast::Declaration *found = d.sources.find(name, declaration, {});
+            if (!found || found->kind != ast::DeclarationKind::Accelerator)
+              return false;
+            // An imported one has to stand in the module as well.
+            auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
+            if (isNew)
+              slot->second = elaborateAccelerator(*found, *d.module, d.diags, d.lookupIn(*found));
+            return true;
+          });
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
       std::vector<std::string> trainings;
       for (const ast::Declaration &other : d.main->file->declarations)

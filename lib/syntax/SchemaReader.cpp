@@ -100,6 +100,7 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     return understood(value) ? attributeOf(value, text, source) : Attribute();
   auto *number = value.as<Quantity>();
   auto *word = value.as<Word>();
+  auto *call = value.as<CallValue>();
   switch (key.kind) {
   case ValueKind::Quantity:
   case ValueKind::QuantityMap: {
@@ -149,7 +150,9 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
         .error(Code::UnknownChoice, value.range,
                fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key),
                            value.describe()))
-        .suggest(word ? nearest(word->text, known) : "");
+        .suggest(word   ? nearest(word->text, known)
+                 : call ? nearest(call->name, known)
+                        : "");
     return {};
   }
   case ValueKind::String:

@@ -285,8 +285,7 @@ dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context
         .help("mixed(bf16) and mixed(fp16) are");
     return {};
   }
-  diags
-      .error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
+  diags.error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
       .suggest(nearest(word   ? word->text
                        : call ? call->name
                               : "",

@@ -139,7 +139,7 @@ accel.accelerator @a100 {
 }
 accel.cluster @c {
   accel.server @s [8] {
-    accel.device @gpu [2] : @a100
+    accel.device @gpu : @a100
   }
   // expected-error @+1 {{the shape of network 'n' has 9 endpoints, but it connects 8}}
   accel.network @n {connects = [@s], topology = "torus", shape = [3, 3], bandwidth = #accel.quantity<300 GB/s>}
@@ -163,4 +163,17 @@ accel.cluster @c {
   accel.device @gpu [2] : @a100
   // expected-error @+1 {{the price is per 'gpus', which is not declared here, did you mean 'gpu'?}}
   accel.price {amount = #accel.quantity<4 USD/h>, per = @gpus}
+}
+
+// -----
+
+accel.accelerator @a100 {
+  accel.memory @hbm : dram {capacity = #accel.quantity<80 GiB>, bandwidth = #accel.quantity<1 GB/s>}
+  accel.core @tc : tensor {array = [8, 8]}
+}
+accel.cluster @c {
+  accel.server @s {
+    // expected-error @+1 {{no network connects device 'gpu'}}
+    accel.device @gpu [2] : @a100
+  }
 }

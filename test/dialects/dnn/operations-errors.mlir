@@ -137,7 +137,7 @@ func.func @f(%a0: tensor<?x8x4x4xf32>, %a1: tensor<8xf32>) {
 // -----
 
 func.func @f(%a0: tensor<?x8xf32>) {
-  // expected-error @+2 {{'softmax' axis 1 is outside the 1 dimensions of 8}}
+  // expected-error @+2 {{'softmax' axis 1 is outside the 1 dimensions of ?x8}}
   // expected-error @+1 {{failed to infer returned types}}
   %r = dnn.softmax %a0 {axis = 1 : i64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
   return
@@ -146,7 +146,7 @@ func.func @f(%a0: tensor<?x8xf32>) {
 // -----
 
 func.func @f(%a0: tensor<?x8x4xf32>) {
-  // expected-error @+2 {{'reshape' to 31 does not keep the 32 elements of 8x4}}
+  // expected-error @+2 {{'reshape' to 31 does not keep the 32 elements of ?x8x4}}
   // expected-error @+1 {{failed to infer returned types}}
   %r = dnn.reshape %a0 {dims = array<i64: 31>} : (tensor<?x8x4xf32>) -> tensor<?x31xf32>
   return
@@ -155,7 +155,7 @@ func.func @f(%a0: tensor<?x8x4xf32>) {
 // -----
 
 func.func @f(%a0: tensor<?x8x4xf32>) {
-  // expected-error @+2 {{'transpose' must permute the 2 dimensions of 8x4}}
+  // expected-error @+2 {{'transpose' must permute the 2 dimensions of ?x8x4}}
   // expected-error @+1 {{failed to infer returned types}}
   %r = dnn.transpose %a0 {permutation = array<i64: 0, 0>} : (tensor<?x8x4xf32>) -> tensor<?x8x4xf32>
   return
@@ -218,7 +218,7 @@ func.func @f(%a0: tensor<?x5x3xf32>, %a1: tensor<12x3xf32>, %a2: tensor<12x4xf32
 // -----
 
 func.func @f(%a0: tensor<?x8x10xf32>, %a1: tensor<?x10xi32>) {
-  // expected-error @+2 {{'cross_entropy' logits ?x8x10 need labels ?x8, found ?x10}}
+  // expected-error @+2 {{'cross_entropy' of logits ?x8x10 needs labels ?x8, found ?x10}}
   // expected-error @+1 {{failed to infer returned types}}
   %r = dnn.cross_entropy %a0, %a1 : (tensor<?x8x10xf32>, tensor<?x10xi32>) -> tensor<f32>
   return
