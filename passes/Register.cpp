@@ -1,4 +1,10 @@
 #include "passes/Passes.h"
+#include "passes/analyze/Passes.h"
+#include "passes/schedule/Passes.h"
 #include "passes/train/Passes.h"
 
-void accord::registerAllPasses() { registerTrainPasses(); }
+void accord::registerAllPasses() {
+  registerAnalyzePasses();
+  registerSchedulePasses();
+  registerTrainPasses();
+}

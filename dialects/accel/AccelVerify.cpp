@@ -4,6 +4,7 @@
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace accord::accel;
@@ -49,7 +50,17 @@ static LogicalResult verifyCount(Operation *operation, Attribute count) {
   return success();
 }
 
-LogicalResult MemoryOp::verify() { return verifyEntries(*this, getEntries(), "memory", getKind()); }
+LogicalResult MemoryOp::verify() {
+  if (failed(verifyEntries(*this, getEntries(), "memory", getKind())))
+    return failure();
+  auto capacity = getEntries().getAs<QuantityAttr>("capacity");
+  auto banks = getEntries().getAs<IntegerAttr>("banks");
+  if (capacity && banks && capacity.quantity().value < Rational(banks.getInt()))
+    return errorAt(*this, "capacity") << "'capacity' of " << capacity.spelled()
+                                      << " leaves less than 1 B for each of its "
+                                      << banks.getInt() << " banks";
+  return success();
+}
 
 LogicalResult CoreOp::verify() {
   if (failed(verifyEntries(*this, getEntries(), "core", getKind())) ||
@@ -222,10 +233,39 @@ LogicalResult AcceleratorOp::verifyRegions() {
   return success();
 }
 
+/// Where there are several servers or devices, each of them stands on some network of the scope.
+static LogicalResult verifyConnected(Operation *scope) {
+  llvm::StringSet<> connected;
+  for (auto network : scope->getRegion(0).getOps<NetworkOp>()) {
+    auto connects = network.getEntries().getAs<ArrayAttr>("connects");
+    if (!connects)
+      return success(); // said by the verifier of the keys
+    for (auto reference : connects.getAsRange<FlatSymbolRefAttr>())
+      connected.insert(reference.getValue());
+  }
+  llvm::SmallVector<Operation *> all;
+  bool several = false;
+  for (Operation &op : scope->getRegion(0).front())
+    if (isa<ServerOp, DeviceOp>(op)) {
+      auto server = dyn_cast<ServerOp>(op);
+      std::optional<int64_t> count =
+          server ? server.instances() : cast<DeviceOp>(op).instances();
+      several |= !all.empty() || !count || *count > 1;
+      all.push_back(&op);
+    }
+  for (Operation *one : all) {
+    StringRef name = cast<SymbolOpInterface>(one).getName();
+    if (several && !connected.contains(name))
+      return errorAt(one) << "no network connects " << (isa<ServerOp>(one) ? "server" : "device")
+                          << " '" << name << "'";
+  }
+  return success();
+}
+
 LogicalResult ClusterOp::verifyRegions() {
   if (getBody().getOps<ServerOp>().empty() && getBody().getOps<DeviceOp>().empty())
     return errorAt(*this) << "cluster '" << getSymName() << "' has no server and no device";
-  return success();
+  return verifyConnected(*this);
 }
 
 LogicalResult ServerOp::verifyRegions() {
@@ -233,7 +273,7 @@ LogicalResult ServerOp::verifyRegions() {
     return failure();
   if (getBody().getOps<DeviceOp>().empty())
     return errorAt(*this) << "server '" << getSymName() << "' has no device";
-  return success();
+  return verifyConnected(*this);
 }
 
 LogicalResult DeviceOp::verifySymbolUses(SymbolTableCollection &) {

@@ -1,5 +1,6 @@
 // The dnn dialect: models, training graphs and their operations.
 #pragma once
+#include "dialects/dnn/DnnAttributes.h"
 #include "dialects/interfaces/DifferentiableOpInterface.h"
 #include "dialects/interfaces/WorkOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -25,9 +26,6 @@ std::array<int64_t, 2> asPair(mlir::Attribute attribute); ///< {height, width}
 } // namespace accord::dnn
 
 #include "dialects/dnn/DnnDialect.h.inc"
-#include "dialects/dnn/DnnEnums.h.inc"
-#define GET_ATTRDEF_CLASSES
-#include "dialects/dnn/DnnAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/dnn/DnnTypes.h.inc"
 #define GET_OP_CLASSES

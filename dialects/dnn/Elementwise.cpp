@@ -136,7 +136,7 @@ ACCORD_INFER(CrossEntropyOp) {
   if (!isa<IntegerType>(labels.getElementType()))
     return emitOptionalError(location, "'cross_entropy' labels must be integers, found ", labels.getElementType());
   if (labels.getShape() != logits.getShape().drop_back())
-    return emitOptionalError(location, "'cross_entropy' logits ", shapeText(logits.getShape()), " need labels ",
+    return emitOptionalError(location, "'cross_entropy' of logits ", shapeText(logits.getShape()), " needs labels ",
                              shapeText(logits.getShape().drop_back()), ", found ", shapeText(labels.getShape()));
   types.push_back(scalar(logits.getContext()));
   return success();

@@ -15,7 +15,7 @@ FailureOr<int64_t> dimensionOf(int64_t axis, RankedTensorType type, std::optiona
   int64_t batch = batchRank(type), rank = type.getRank() - batch;
   if (axis < -rank || axis >= rank)
     return emitOptionalError(location, "'", op, "' axis ", axis, " is outside the ", rank, " dimensions of ",
-                             shapeText(type.getShape().drop_front(batch)));
+                             shapeText(type.getShape()));
   return (axis < 0 ? axis + rank : axis) + batch;
 }
 

@@ -18,7 +18,7 @@ ACCORD_INFER(ReshapeOp) {
   ArrayRef<int64_t> from = x.getShape().drop_front(batch), to = *adaptor.getDims();
   if (llvm::any_of(to, [](int64_t extent) { return extent < 1; }) || volume(from, 1) != volume(to, 1))
     return emitOptionalError(location, "'reshape' to ", shapeText(to), " does not keep the ", volume(from, 1).value_or(0),
-                             " elements of ", shapeText(from));
+                             " elements of ", shapeText(x.getShape()));
   SmallVector<int64_t> shape(x.getShape().take_front(batch));
   llvm::append_range(shape, to);
   types.push_back(withShape(x, shape));
@@ -45,7 +45,7 @@ ACCORD_INFER(TransposeOp) {
   }
   if (!valid)
     return emitOptionalError(location, "'transpose' must permute the ", rank, " dimensions of ",
-                             shapeText(x.getShape().drop_front(batch)));
+                             shapeText(x.getShape()));
   types.push_back(withShape(x, shape));
   return success();
 }

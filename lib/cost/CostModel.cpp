@@ -45,9 +45,15 @@ std::vector<std::string> costModelNames() {
 }
 
 std::unique_ptr<CostModel> makeCostModel(const std::string &name) {
-  std::lock_guard lock(registry().mutex);
-  auto found = registry().factories.find(name);
-  return found == registry().factories.end() ? nullptr : found->second();
+  CostModelFactory factory;
+  {
+    std::lock_guard lock(registry().mutex);
+    auto found = registry().factories.find(name);
+    if (found == registry().factories.end())
+      return nullptr;
+    factory = found->second;
+  }
+  return factory(); // outside the lock: a model may be built on another one
 }
 
 std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query,

@@ -61,7 +61,7 @@ public:
         return Issue{"A0450",
                      fmt::format("unknown cost model '{}', there are '{}'", model,
                                  fmt::join(costModelNames(), "', '")),
-                     machine_.location,
+                     name_.empty() ? machine_.location : SourceLocation{}, // --cost-model
                      {}};
       models_[model] = std::move(made);
     }

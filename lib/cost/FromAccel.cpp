@@ -5,6 +5,9 @@
 #include "lib/cost/MemoryOrder.h"
 #include "lib/cost/SourceOf.h"
 
+#include <cmath>
+#include <fmt/format.h>
+
 using namespace mlir;
 
 namespace accord {
@@ -147,6 +150,18 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &
     for (NamedAttribute peak : peaks)
       if (auto value = dyn_cast<accel::QuantityAttr>(peak.getValue()))
         all += (all.empty() ? "" : ", ") + peak.getName().str() + ": " + value.spelled();
+    // Where array or lanes and clock give the same type's peak as well, both agree within 1 %.
+    std::vector<std::string> types = statedTypes(keys);
+    if (types.empty() && core.peak.size() == 1)
+      types.push_back(core.peak.begin()->first);
+    double follows = (geometry.flops * clock).toDouble();
+    for (const std::string &type : types)
+      if (auto stated = core.peak.find(type); stated != core.peak.end() && follows > 0 &&
+          std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
+        keys.complain("peak").append(
+            " is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
+            " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12), " by its ",
+            core.rows ? "array" : "lanes", " and the clock");
     auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
     keys.remember("peak", all, first ? first.getSource() : "");
   } else if (!geometry.text.empty()) {

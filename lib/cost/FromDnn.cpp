@@ -48,6 +48,7 @@ public:
   }
 
   std::optional<WorkGraph> run(std::string &error);
+  std::vector<mlir::Operation *> origins; ///< by OperationId
 
 private:
   ValueId define(mlir::Value value, RegionId region, Category category);
@@ -195,6 +196,7 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
   }
   OperationId id = static_cast<OperationId>(out.operations.size());
   out.operations.emplace_back();
+  origins.push_back(&op);
   out.regions[region].operations.push_back(id);
   Operation described;
   described.name = unique(op);
@@ -276,8 +278,13 @@ std::optional<WorkGraph> Extractor::run(std::string &error) {
 } // namespace
 
 std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch,
-                                       int64_t microbatches, std::string &error) {
-  return Extractor(graph, microbatch, microbatches).run(error);
+                                       int64_t microbatches, std::string &error,
+                                       std::vector<mlir::Operation *> *origins) {
+  Extractor extractor(graph, microbatch, microbatches);
+  auto work = extractor.run(error);
+  if (origins)
+    *origins = std::move(extractor.origins);
+  return work;
 }
 
 } // namespace accord

@@ -60,6 +60,10 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
     if (hasPath && !paths.onPath.contains(memory))
       return emitError(accel::blockLocation(memory))
              << "no path reaches memory '" << memory.getSymName() << "'";
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
+    if (hasPath && !paths.onPath.contains(core) && !core.getEntries().contains("reads"))
+      return emitError(accel::blockLocation(core))
+             << "no path reaches core '" << core.getSymName() << "'";
   // The next one is the memory that no memory left stands before; there must be exactly one each
   // time.
   while (hasPath && !left.empty()) {

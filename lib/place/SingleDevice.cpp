@@ -109,6 +109,8 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   plan.version = kVersion;
   plan.batch = request.batch;
   plan.machine = machine;
+  if (!request.costModel.empty())
+    plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   plan.costs = std::move(std::get<Costs>(costs));
   auto schedule = scheduleStep(graph, machine, plan.costs, {request.effort});
   if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
@@ -122,6 +124,8 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   plan.memory = liveness(graph, plan.schedule);
   plan.graph = std::move(graph);
   plan.assumptions = plan.costs.assumptions;
+  if (!request.costModel.empty())
+    plan.assumptions.push_back("times are by cost model '" + request.costModel + "', as asked for");
   bool energy = machine.energyPerFlop.value > 0 ||
                 std::any_of(machine.memories.begin(), machine.memories.end(),
                             [](const Memory &m) { return m.energy.value > 0; });

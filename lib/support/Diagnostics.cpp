@@ -20,8 +20,10 @@ Diagnostics::Builder &Diagnostics::Builder::suggest(llvm::StringRef text) {
 }
 
 Diagnostics::Builder &Diagnostics::Builder::help(std::string message) {
-  if (index != kNone)
-    owner->list[index].help = std::move(message);
+  if (index == kNone)
+    return *this;
+  std::string &help = owner->list[index].help; // "did you mean 'x'?" stays in front of the rest
+  help = help.empty() ? std::move(message) : help + " " + message;
   return *this;
 }
 

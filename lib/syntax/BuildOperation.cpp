@@ -1,5 +1,6 @@
 // One call of an operation -> one dnn operation, with the trained tensors it brings along.
 #include "lib/syntax/ModelBuilder.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -423,6 +424,61 @@ ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &c
   return OperationBuilder(*this, spec, call, range).build(std::move(label));
 }
 
+namespace {
+/// Which code an inference message of the dialect means: it carries none.
+Code codeOfInference(llvm::StringRef message) {
+  for (const char *words : {"must be integers", "different element types"})
+    if (message.contains(words))
+      return Code::WrongElementType;
+  for (const char *words :
+       {"' axis ", "must permute", "' rate ", "' k = ", "equal parts", "' of ", "groups",
+        "capacity factor", "must be at least 1", "must not pass", "leaves no output"})
+    if (message.contains(words) && !message.contains("needs a gate"))
+      return Code::BadAttribute;
+  return Code::ShapeMismatch;
+}
+
+/// The dialect prints shapes with the batch and MLIR's element types; a user wrote neither.
+std::string asWritten(llvm::StringRef message) {
+  static const std::pair<const char *, const char *> kTypes[] = {
+      {"'bf16'", "bf16"}, {"'f16'", "fp16"},  {"'f32'", "fp32"},  {"'f64'", "fp64"},
+      {"'tf32'", "tf32"}, {"'i8'", "int8"},   {"'i32'", "int32"}, {"'i64'", "int64"}};
+  std::string out;
+  llvm::StringRef rest = message;
+  auto digits = [](llvm::StringRef text) { return text.take_while(llvm::isDigit).size(); };
+  while (!rest.empty()) {
+    auto type = llvm::find_if(kTypes, [&](auto &pair) { return rest.starts_with(pair.first); });
+    if (type != std::end(kTypes)) {
+      out += type->second;
+      rest = rest.drop_front(llvm::StringRef(type->first).size());
+      continue;
+    }
+    bool inWord = !out.empty() && (llvm::isAlnum(out.back()) || out.back() == '_');
+    bool batch = rest.front() == '?';
+    if (inWord || (!batch && !llvm::isDigit(rest.front()))) {
+      out += rest.front();
+      rest = rest.drop_front();
+      continue;
+    }
+    llvm::SmallVector<llvm::StringRef> extents;
+    size_t length = batch ? 1 : digits(rest);
+    if (!batch)
+      extents.push_back(rest.take_front(length));
+    while (length < rest.size() && rest[length] == 'x') {
+      size_t more = digits(rest.drop_front(length + 1));
+      if (more == 0)
+        break;
+      extents.push_back(rest.substr(length + 1, more));
+      length += more + 1;
+    }
+    bool shape = batch || extents.size() > 1;
+    out += shape ? "[" + llvm::join(extents, ", ") + "]" : extents[0].str();
+    rest = rest.drop_front(length);
+  }
+  return out;
+}
+} // namespace
+
 ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, ValueRange operands,
                                 llvm::ArrayRef<NamedAttribute> attributes, SourceRange range) {
   ++operations;
@@ -439,8 +495,9 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
     op = dnn::createInferred(builder, at(range), dialect, operands, attributes);
   }
   if (failed(op)) {
-    diags.error(Code::ShapeMismatch, range,
-                why.empty() ? fmt::format("'{}' does not fit its operands", label.str()) : why);
+    diags.error(codeOfInference(why), range,
+                why.empty() ? fmt::format("'{}' does not fit its operands", label.str())
+                            : asWritten(why));
     return {};
   }
   for (Type type : (*op)->getResultTypes())

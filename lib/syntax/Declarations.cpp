@@ -85,7 +85,7 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
 
 void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &result) {
   size_t before = P::IDENT; // what the next name means
-  bool first = true;
+  bool first = true, hasBlock = false;
   const char *relation = nullptr;
   SourceRange relationRange, valueRange, parameterRange;
   for (const Kid &kid : kids(context)) {
@@ -116,6 +116,7 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
       valueRange = range(kid);
     } else if (kid.rule == Rule::Block) {
       block(kid.context, result.entries);
+      hasBlock = true;
     }
   }
   using K = ast::DeclarationKind;
@@ -133,7 +134,7 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
                                          : "ensemble NAME of MODEL { … }");
   if (result.name.empty() && result.kind != K::Sparsity)
     diags.error(Code::SyntaxError, result.kindRange, "expected a name after '" + kind + "'");
-  if (result.value && result.kind != K::Train)
+  if (result.value && result.kind != K::Train && hasBlock)
     diags.error(Code::UnexpectedClause, valueRange, "'" + kind + "' takes no value");
   if (!result.value && result.kind == K::Train && !result.name.empty())
     diags.error(Code::SyntaxError, result.name.range,

@@ -1,11 +1,11 @@
 // Syntax trees -> dialects and training jobs: names resolved, units and keys checked, parameters
 // substituted.
 #pragma once
-#include "dialects/accel/AccelDialect.h"
-#include "dialects/dnn/Dnn.h"
+#include "dialects/dnn/DnnAttributes.h"
 #include "lib/place/SingleDevice.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
+#include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +13,13 @@
 #include <vector>
 
 namespace accord {
+// Declared only: the dialects' own headers cost seconds to compile.
+namespace accel {
+class AcceleratorOp;
+} // namespace accel
+namespace dnn {
+class ModelOp;
+} // namespace dnn
 
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
@@ -26,6 +33,7 @@ struct TrainingJob {
   dnn::PrecisionAttr precision;
   dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
+  SourceRange microbatchAt; ///< where the file offers them
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number
@@ -64,6 +72,8 @@ public:
   /// Everything of the main file that no job asks for is checked too: every machine and every model
   /// with defaults.
   void checkAll();
+  /// Inputs, names and imports that nothing uses (A0013, A0117, A0515), once all else is right.
+  void reportUnused();
   mlir::ModuleOp module();
 
 private:

@@ -11,16 +11,35 @@ constexpr llvm::StringLiteral kCalibration = "efficiency_from",
 } // namespace
 
 /// Which code the dialect's verifier means: its messages carry none.
-Code codeOfMachineError(llvm::StringRef message) {
+static Code codeOfMachineError(llvm::StringRef message) {
   struct Sign {
     const char *words;
     Code code;
   };
-  for (Sign sign : {Sign{"neither 'peak'", Code::NoCompute}, Sign{"no 'clock'", Code::NoClock},
-                    Sign{"path", Code::UnreachableMemory}, Sign{"unknown", Code::UnknownName},
-                    Sign{"topology", Code::BadTopology}, Sign{"a second", Code::DuplicateKey},
-                    Sign{"redefinition", Code::DuplicateName}, Sign{"below", Code::OutOfRange},
-                    Sign{"needs", Code::MissingKey}, Sign{"did you mean", Code::UnknownName}})
+  static constexpr Sign kSigns[] = {{"neither 'peak'", Code::NoCompute},
+                                    {"states no 'clock'", Code::NoClock},
+                                    {"is left open", Code::NotADesign},
+                                    {"has no value yet", Code::NotSupported},
+                                    {"has one cost model", Code::NotSupported},
+                                    {"side by side", Code::NotSupported},
+                                    {"no path reaches", Code::UnreachableMemory},
+                                    {"in a circle", Code::PathOrder},
+                                    {"twice in one path", Code::PathOrder},
+                                    {"at the end of the path", Code::PathOrder},
+                                    {"farthest memory to the nearest", Code::PathOrder},
+                                    {"no network connects", Code::NotConnected},
+                                    {"the shape of network", Code::BadTopology},
+                                    {"by its peak", Code::ConflictingRates},
+                                    {"for each of its", Code::MemoryTooSmall},
+                                    {"keeps more than it has", Code::OutOfRange},
+                                    {"is below", Code::OutOfRange},
+                                    {"a second", Code::DuplicateKey},
+                                    {"redefinition", Code::DuplicateName},
+                                    {"not declared", Code::UnknownName},
+                                    {"which is no", Code::WrongNameKind},
+                                    {"unknown", Code::UnknownName},
+                                    {"needs", Code::MissingKey}};
+  for (const Sign &sign : kSigns)
     if (message.contains(sign.words))
       return sign.code;
   return Code::EmptyMachine;
@@ -276,6 +295,20 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
 accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module,
                                           Diagnostics &diags, const Lookup &globals) {
   return MachineElaborator(declaration, module, diags, globals).accelerator();
+}
+
+void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
+  auto range = [&](Location location) {
+    SourceLocation place = sourceOf(location);
+    auto file = diags.sources().find(place.file);
+    return file ? diags.sources().at(*file, {place.line, place.column}) : otherwise;
+  };
+  std::string text = problem.str();
+  auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
+  auto error = diags.error(codeOfMachineError(text), range(problem.getLocation()), message.str());
+  error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
+  for (mlir::Diagnostic &note : problem.getNotes())
+    error.note(range(note.getLocation()), note.str());
 }
 
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {

@@ -16,6 +16,10 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
                                   Diagnostics &diags, const Lookup &globals,
                                   llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
+/// A complaint of the dialect or of `machineFrom` as an error with its code; `otherwise` is where
+/// it has no place.
+void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
+
 /// What a machine says but no analysis understands yet ("not supported yet: …"); false after
 /// reporting it.
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);

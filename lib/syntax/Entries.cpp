@@ -182,6 +182,11 @@ void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
     }
     if (!rule.expr)
       return;
+    if (made.clauses.weight && rule.kind != ast::RuleKind::Prefer)
+      diags
+          .error(Code::UnexpectedClause, made.clauses.weight->range,
+                 "only 'prefer' takes a 'weight'")
+          .help("what is required must hold, whatever it weighs");
     made.node = std::move(rule);
   }
   result.push_back(std::move(made));

@@ -1,6 +1,9 @@
 #include "lib/syntax/Evaluate.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 
@@ -237,6 +240,15 @@ private:
       diags.error(Code::EmptyRange, low.range,
                   fmt::format("powers of two are positive, but this is {}", choice.low.print()));
       return {};
+    }
+    if (r.powersOfTwo && *order <= 0) {
+      double low2 = std::exp2(std::ceil(std::log2(choice.low.toDouble())));
+      if (low2 > choice.high.toDouble()) {
+        diags.error(Code::EmptyRange, range,
+                    fmt::format("no power of two lies between {} and {}", choice.low.print(),
+                                choice.high.print()));
+        return {};
+      }
     }
     if (*order > 0) {
       diags.error(Code::EmptyRange, range,
@@ -489,6 +501,24 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+static const std::vector<std::string> kFunctions = {"min",  "max",  "ceil_div", "floor_div",
+                                                   "pow2", "log2", "sum",      "len"};
+
+bool constantFunction(llvm::StringRef name) { return llvm::is_contained(kFunctions, name.str()); }
+
+bool reportUnknownFunction(const CallValue &call, SourceRange range, Diagnostics &diags) {
+  static const std::set<std::string> kWords = {"and",     "or",    "not",          "torus",
+                                               "mesh",    "ring",  "fat_tree",     "nm",
+                                               "block",   "mixed", "unstructured", "channel",
+                                               "interleaved"};
+  if (!llvm::isAlpha(call.name[0]) || constantFunction(call.name) || kWords.count(call.name))
+    return false;
+  diags.error(Code::UnknownFunction, range, fmt::format("unknown function '{}'", call.name))
+      .suggest(nearest(call.name, kFunctions))
+      .help(fmt::format("functions are {}", fmt::join(kFunctions, ", ")));
+  return true;
 }
 
 } // namespace accord

@@ -70,4 +70,10 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
                                                llvm::StringRef what, int64_t least = 1,
                                                size_t most = 100000);
 
+/// min, max, ceil_div, floor_div, pow2, log2, sum or len.
+bool constantFunction(llvm::StringRef name);
+/// A0116 if a call that was kept is neither an operator, a function, nor a word of the language
+/// such as torus(4, 4) or nm(2, 4); whether it was reported.
+bool reportUnknownFunction(const CallValue &call, SourceRange range, Diagnostics &diags);
+
 } // namespace accord

@@ -3,6 +3,7 @@
 #include "grammar/DnnParser.h"
 #include "lib/syntax/Tokens.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace accord::syntax {
@@ -17,7 +18,7 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
   llvm::StringRef text = diags.sources().text(file);
   std::vector<Token> tokens;
   tokens.reserve(text.size() / 6);
-  uint32_t line = 1, lastLine = 0;
+  uint32_t line = 1, lastLine = 0, skipped = 0;
   bool foreign = false; // the last token is a name with letters the language does not have
   size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark is no text
   while (at < text.size()) {
@@ -35,6 +36,8 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
     token.line = line;
     at = scanned.end;
     SourceRange range{file, token.begin, token.end};
+    if (line == skipped)
+      continue;
     if (token.type == P::COMMENT) {
       bool doc = token.end - token.begin >= 3 && text[token.begin + 2] == '/' &&
                  !(token.end - token.begin > 3 && text[token.begin + 3] == '/');
@@ -69,8 +72,10 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
         error.help("entries are separated by new lines or ','");
       else if (character == "'")
         error.help("texts stand in double quotes");
-      else if (character == "#")
+      else if (character == "#") {
         error.help("comments start with '//'");
+        skipped = line; // the rest of it was meant as one
+      }
       continue;
     }
     if (token.type == P::OPEN_STRING) {
@@ -194,6 +199,11 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
           llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
       if (!hasPartner) {
         balanced = false;
+        if (!open.empty() && open.back().type != P::LBRACE && token.type != P::RBRACE) {
+          // `f(x]`: one mistake, not a bracket too many and one too few.
+          close(token, false);
+          continue;
+        }
         diags.error(Code::UnclosedBracket, {file, token.begin, token.end},
                     std::string("'") + spell(token.type) + "' closes nothing");
         continue;
@@ -239,22 +249,58 @@ static void attachDocs(llvm::StringRef text, TokenList &list) {
   }
 }
 
-/// `layers // 2` would silently be `layers`: a comment that is only a number, right after a value,
-/// is an error.
+/// A name or number at the start of `text`, or "" if another thing stands there.
+static llvm::StringRef leadingAtom(llvm::StringRef text) {
+  return text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// Whether `body`, the text of a comment after a value, is what follows a division: a number, or a
+/// name that this file uses, and then nothing, a bracket that is open, or more of an expression.
+static bool readsAsDivisor(llvm::StringRef body, bool inBracket, const llvm::StringSet<> &names) {
+  while (true) {
+    llvm::StringRef atom = leadingAtom(body);
+    if (atom.empty() || (!llvm::all_of(atom, llvm::isDigit) && !names.contains(atom)))
+      return false;
+    body = body.drop_front(atom.size()).ltrim();
+    if (body.empty() || (inBracket && llvm::StringRef(",)]").contains(body[0])))
+      return true;
+    if (llvm::StringRef("})]").contains(body[0]))
+      return body.ltrim("}]), ").empty();
+    if (!llvm::StringRef("+-*/%^").contains(body[0]))
+      return false;
+    body = body.drop_front().ltrim();
+  }
+}
+
+/// `layers // 2` would silently be `layers`: a comment right after a value that reads as the rest
+/// of a division is an error.
 static void findMistakenDivision(Diagnostics &diags, FileId file, const TokenList &list) {
   llvm::StringRef text = diags.sources().text(file);
+  llvm::StringSet<> names;
+  size_t next = 0, brackets = 0;
   for (const ast::Comment &comment : list.comments) {
-    llvm::StringRef body =
-        text.slice(comment.range.begin + 2, comment.range.end).trim().rtrim("},)] ");
-    if (body.empty() || !llvm::all_of(body, llvm::isDigit))
+    for (; next < list.tokens.size() && list.tokens[next].begin < comment.range.begin; ++next) {
+      size_t type = list.tokens[next].type;
+      brackets += type == P::LPAREN || type == P::LBRACKET;
+      brackets -= brackets > 0 && (type == P::RPAREN || type == P::RBRACKET);
+    }
+    size_t before = next == 0 ? P::COMMA : list.tokens[next - 1].type;
+    if (comment.documentation || before == P::RBRACE || before == P::STRING || !endsValue(before) ||
+        text.slice(list.tokens[next - 1].end, comment.range.begin).contains('\n'))
       continue;
-    llvm::StringRef before = text.take_front(comment.range.begin).rtrim(" \t");
-    if (!before.empty() &&
-        (llvm::isAlnum(before.back()) || before.back() == '_' || before.back() == ')'))
+    llvm::StringRef body = text.slice(comment.range.begin + 2, comment.range.end).trim();
+    if (leadingAtom(body).empty())
+      continue;
+    if (names.empty())
+      for (const Token &token : list.tokens)
+        if (token.type == P::IDENT)
+          names.insert(text.slice(token.begin, token.end));
+    if (readsAsDivisor(body, brackets > 0, names))
       diags
           .error(Code::CommentNotDivision, comment.range,
                  "'//' starts a comment, so nothing is divided here")
-          .help("write floor_div(a, " + body.str() + ")");
+          .help("write floor_div(a, " + leadingAtom(body).str() +
+                "), or put the comment on a line of its own");
   }
 }
 

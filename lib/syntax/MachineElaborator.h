@@ -10,9 +10,6 @@
 
 namespace accord {
 
-/// Which code the dialect's verifier means: its messages carry none.
-Code codeOfMachineError(llvm::StringRef message);
-
 class MachineElaborator {
 public:
   MachineElaborator(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
@@ -75,15 +72,7 @@ private:
 template <class Op> Op MachineElaborator::finish(Op op, size_t errorsBefore) {
   if (diags.errors() == errorsBefore) {
     mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-      auto range = [&](mlir::Location location) {
-        SourceLocation place = sourceOf(location);
-        auto file = diags.sources().find(place.file);
-        return file ? diags.sources().at(*file, {place.line, place.column})
-                    : declaration.name.range;
-      };
-      auto error = diags.error(codeOfMachineError(d.str()), range(d.getLocation()), d.str());
-      for (mlir::Diagnostic &note : d.getNotes())
-        error.note(range(note.getLocation()), note.str());
+      reportMachineProblem(d, diags, declaration.name.range);
       return mlir::success();
     });
     if (mlir::succeeded(mlir::verify(op)))

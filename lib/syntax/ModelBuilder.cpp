@@ -130,16 +130,16 @@ void ModelBuilder::input(const ast::Input &input) {
     return declare(input.name, {}, false);
   }
   llvm::StringRef word = input.type.text;
-  Type type = word == "int32"   ? Type(IntegerType::get(context, 32))
-              : word == "int64" ? Type(IntegerType::get(context, 64))
-              : word == "int8"  ? Type(IntegerType::get(context, 8))
-              : word == "bool"  ? Type(IntegerType::get(context, 8))
-              : word == "float" ? element
-              : word == "fp32"  ? Type(Float32Type::get(context))
-              : word == "bf16"  ? Type(BFloat16Type::get(context))
-              : word == "fp16"  ? Type(Float16Type::get(context))
-              : word == "fp64"  ? Type(Float64Type::get(context))
-                                : Type();
+  // Floating inputs are converted to the training's own arithmetic when they are loaded, whatever
+  // they are stored in.
+  Type type =
+      word == "int32"   ? Type(IntegerType::get(context, 32))
+      : word == "int64" ? Type(IntegerType::get(context, 64))
+      : word == "int8"  ? Type(IntegerType::get(context, 8))
+      : word == "bool"  ? Type(IntegerType::get(context, 8))
+      : word == "float" || word == "fp32" || word == "bf16" || word == "fp16" || word == "fp64"
+          ? element
+          : Type();
   if (!type) {
     std::vector<std::string> known{"int8", "int32", "int64", "bool", "float",
                                    "fp16", "bf16",  "fp32",  "fp64"};
@@ -181,8 +181,8 @@ void ModelBuilder::bind(const ast::Bind &bind) {
     else if (!value.failed())
       diags.error(
           Code::WrongResultCount, bind.value->range,
-          fmt::format("{} names take {}, but there {}", bind.names.size(), "as many values",
-                      list ? fmt::format("are {}", list->size()) : std::string("is one value")));
+          fmt::format("{} names stand for {}", bind.names.size(),
+                      list ? fmt::format("{} values", list->size()) : std::string("one value")));
   }
   for (size_t i = 0; i < bind.names.size(); ++i) {
     const ast::Name &name = bind.names[i];

@@ -60,7 +60,7 @@ class ModelBuilder {
 public:
   /// More operations than this is an error: the text asks for an unrolled network that no analysis
   /// would finish.
-  static constexpr size_t kMaxOperations = 2'000'000;
+  static constexpr size_t kMaxOperations = 100'000;
   /// Statements, expressions and list elements evaluated for one model. Modules that call modules
   /// and loops within loops multiply, and need make no operation at all.
   static constexpr size_t kMaxSteps = 10'000'000;

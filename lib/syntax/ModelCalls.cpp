@@ -7,6 +7,14 @@ namespace accord {
 namespace {
 const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_div", "pow2",
                                              "log2", "sum", "len",      "shape",     "sqrt"};
+/// What other frameworks call some operations.
+const std::map<llvm::StringRef, const char *> kElsewhere = {
+    {"dense", "linear"},           {"fc", "linear"},
+    {"fully_connected", "linear"}, {"conv", "conv2d"},
+    {"bmm", "matmul"},             {"dot", "matmul"},
+    {"flatten", "reshape"},        {"view", "reshape"},
+    {"permute", "transpose"},      {"cat", "concat"},
+    {"mean", "reduce_mean"},       {"softmax_cross_entropy", "cross_entropy"}};
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
@@ -54,7 +62,8 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     known.push_back(std::move(n));
   auto error = diags.error(Code::UnknownOperation, call.callee->range,
                            fmt::format("unknown operation '{}'", name));
-  error.suggest(nearest(name, known));
+  auto elsewhere = kElsewhere.find(name);
+  error.suggest(elsewhere != kElsewhere.end() ? elsewhere->second : nearest(name, known));
   if (name == "attention")
     error.help("attention is a module: import \"catalog/transformer.dnn\"");
   return {};
@@ -193,7 +202,8 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     } else if (place >= names.size()) {
       diags
           .error(Code::TooManyArguments, where,
-                 fmt::format("'{}' takes {} arguments", callee.name.text, names.size()))
+                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(),
+                              names.size() == 1 ? "" : "s"))
           .note(callee.name.range, "declared here");
       break;
     } else {
@@ -207,6 +217,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     given[name] = {&argument, eval(*argument.value)};
   }
   scope = &into;
+  bool understood = diags.errors() == errorsBefore;
   for (const ast::Parameter &p : callee.parameters) {
     ModelValue value;
     if (auto fixed = overrides.find(p.name.text); fixed != overrides.end()) {
@@ -215,7 +226,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
       value = found->second.second;
     } else if (p.defaultValue) {
       value = eval(*p.defaultValue);
-    } else {
+    } else if (understood) { // else one that was not understood may be it
       diags
           .error(Code::MissingArgument, range,
                  fmt::format("'{}' needs a value for '{}'", callee.name.text, p.name.text))

@@ -276,7 +276,13 @@ std::optional<bool> ModelBuilder::condition(const ast::Expr &expr) {
   ModelValue value = eval(expr);
   if (value.truth())
     return *value.truth();
-  if (!value.failed())
+  if (value.tensor())
+    diags
+        .error(Code::NotConstant, expr.range,
+               fmt::format("a condition is decided before training, but this is {}",
+                           value.describe()))
+        .help("'if' chooses the layers of a model; a tensor has no value yet");
+  else if (!value.failed())
     diags.error(Code::WrongType, expr.range,
                 fmt::format("a condition is true or false, not {}", value.describe()));
   return std::nullopt;
@@ -299,8 +305,20 @@ std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *
   if (value.failed())
     return std::nullopt;
   if (!value.number()) {
-    diags.error(Code::WrongType, expr.range,
-                fmt::format("{} is an integer, not {}", what, value.describe()));
+    if (value.tensor())
+      diags
+          .error(Code::NotConstant, expr.range,
+                 fmt::format("{} is an integer known before training, not {}", what,
+                             value.describe()))
+          .help("'shape(x)' gives the extents of a tensor");
+    else if (value.list() && (expr.as<ast::Range>() || expr.as<ast::Set>()))
+      diags
+          .error(Code::ChoiceNotAllowed, expr.range,
+                 fmt::format("{} is one integer, not a choice", what))
+          .help("choices belong into machines and into the 'search' of a training");
+    else
+      diags.error(Code::WrongType, expr.range,
+                  fmt::format("{} is an integer, not {}", what, value.describe()));
     return std::nullopt;
   }
   if (!value.number()->dimensionless()) {

@@ -7,6 +7,7 @@
 #include "lib/syntax/Requirements.h"
 #include "lib/syntax/Sources.h"
 #include "lib/syntax/TrainSettings.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -22,8 +23,15 @@ struct Program::Data {
   Lookup lookupIn(const ast::Declaration &from) {
     return [this, &from](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
       const ast::Declaration *found = sources.find(name, from, at);
-      if (!found || found->kind != ast::DeclarationKind::Constant || evaluating.count(found))
+      if (!found || found->kind != ast::DeclarationKind::Constant)
         return std::nullopt;
+      if (evaluating.count(found)) {
+        diags
+            .error(Code::RecursiveDefinition, at,
+                   fmt::format("'{}' is defined by itself", name.str()))
+            .note(found->name.range, "declared here");
+        return Constant{at, {}};
+      }
       if (auto known = constants.find(found); known != constants.end())
         return known->second;
       evaluating.insert(found);
@@ -36,6 +44,7 @@ struct Program::Data {
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train);
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
+  void checkConstant(const ast::Declaration &constant);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
   std::optional<Constant> written(const std::string &text, const char *option);
 
@@ -130,6 +139,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.batch = settings.batch.value_or(1);
   job.precision = settings.precision;
   job.microbatches = std::move(settings.microbatches);
+  job.microbatchAt = settings.microbatchAt;
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.assumptions = std::move(settings.assumptions);
   if (settings.optimizer)
@@ -215,9 +225,13 @@ bool Program::Data::overrides(TrainingJob &job) {
     job.assumptions.push_back(
         "microbatch: powers of two that divide the batch, as nothing says which");
   } else if (llvm::none_of(job.microbatches, [&](int64_t size) { return job.batch % size == 0; })) {
-    diags.error(
-        Code::BatchNotDivisible, job.declaration ? job.declaration->name.range : SourceRange{},
-        fmt::format("no micro-batch size that is offered divides the batch of {}", job.batch));
+    bool one = job.microbatches.size() == 1;
+    diags.error(Code::BatchNotDivisible,
+                options.microbatch.empty() ? job.microbatchAt : SourceRange{},
+                fmt::format("{} {} {} the batch of {}",
+                            one ? "the micro-batch of" : "none of the micro-batches",
+                            fmt::join(job.microbatches, ", "), one ? "does not divide" : "divides",
+                            job.batch));
   }
   return diags.errors() == before;
 }
@@ -284,7 +298,7 @@ std::optional<TrainingJob> Program::job() {
       return std::nullopt;
     }
   } else if (!chosen) {
-    if (d.main->file->complete)
+    if (d.main->file->complete && !d.diags.hasErrors())
       d.diags.error(Code::NoTraining, start, "the file has nothing to train")
           .help("declare a model, and a 'train' block that says on what and how");
     return std::nullopt;
@@ -317,7 +331,9 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
       SourceRange start{unit->file->id, 0, 0};
       auto error = d.diags.error(
           all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start,
-          fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
+          all.empty() ? fmt::format("'{}' declares no accelerator", name)
+                      : fmt::format("'{}' declares {} accelerators, and one is needed", name,
+                                    all.size()));
       for (const ast::Declaration *one : all)
         error.note(one->name.range, fmt::format("'{}'", one->name.text));
       return nullptr;
@@ -428,12 +444,37 @@ std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRe
   return number ? number->toInt64() : std::nullopt;
 }
 
+void Program::reportUnused() { data->sources.reportUnused(); }
+
+/// The value of a `let`, even if nothing uses it: a function that does not exist, a name in an
+/// arithmetic expression that nothing declares.
+void Program::Data::checkConstant(const ast::Declaration &constant) {
+  evaluating.insert(&constant);
+  Constant value = evaluate(*constant.value, diags, lookupIn(constant));
+  evaluating.erase(&constant);
+  std::function<void(const Constant &, bool)> walk = [&](const Constant &v, bool inside) {
+    if (auto *word = v.as<Word>(); word && inside && word->text.find('.') == std::string::npos) {
+      if (diags.sources().text(v.range) == word->text && !constantFunction(word->text))
+        diags.error(Code::UnknownName, v.range, fmt::format("unknown name '{}'", word->text))
+            .suggest(nearest(word->text, sources.names(constant)));
+    } else if (auto *call = v.as<CallValue>()) {
+      bool known = constantFunction(call->name) || !llvm::isAlpha(call->name[0]);
+      reportUnknownFunction(*call, v.range, diags);
+      for (auto &[name, argument] : call->arguments)
+        walk(*argument, known);
+    }
+  };
+  walk(value, false);
+}
+
 void Program::checkAll() {
   Data &d = *data;
   if (!d.main)
     return;
   for (const ast::Declaration &declaration : d.main->file->declarations) {
-    if (declaration.kind == ast::DeclarationKind::Accelerator) {
+    if (declaration.kind == ast::DeclarationKind::Constant) {
+      d.checkConstant(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Accelerator) {
       auto [slot, isNew] = d.machines.try_emplace(&declaration, nullptr);
       if (isNew)
         slot->second =
@@ -444,6 +485,17 @@ void Program::checkAll() {
                          const ast::Declaration *found = d.sources.find(name, declaration, {});
                          return found && found->kind == ast::DeclarationKind::Accelerator;
                        });
+    } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
+      std::vector<std::string> trainings;
+      for (const ast::Declaration &other : d.main->file->declarations)
+        if (other.kind == ast::DeclarationKind::Train)
+          trainings.push_back(other.name.text);
+      const std::string &target = declaration.target.text;
+      if (!llvm::is_contained(trainings, target))
+        d.diags
+            .error(Code::UnknownName, declaration.target.range,
+                   fmt::format("no training '{}' for this sparsity", target))
+            .suggest(nearest(target, trainings));
     } else if (declaration.kind == ast::DeclarationKind::Model &&
                llvm::all_of(declaration.parameters,
                             [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {

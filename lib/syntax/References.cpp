@@ -9,8 +9,8 @@ class Collector {
 public:
   std::set<std::string> names;
   struct Declared {
-    const ast::Name *name;
-    bool input;
+    const std::vector<ast::Name> *names; ///< of a `let` or `var`
+    const ast::Name *input;
   };
   std::vector<Declared> declared;
 
@@ -103,13 +103,13 @@ private:
   void one(const ast::Rule &r) { visit(r.expr); }
 
   void one(const ast::Input &i) {
-    declared.push_back({&i.name, true});
+    declared.push_back({nullptr, &i.name});
     visit(i.dims);
   }
   void one(const ast::Bind &b) {
+    // Of several results one that is used is enough: the others cannot be left out.
     if (b.kind != ast::BindKind::Assign)
-      for (const ast::Name &name : b.names)
-        declared.push_back({&name, false});
+      declared.push_back({&b.names, nullptr});
     visit(b.value);
   }
   void one(const ast::Repeat &r) {
@@ -141,12 +141,15 @@ std::set<std::string> referencedNames(const ast::File &file) {
 void reportUnusedNames(const ast::Declaration &declaration, Diagnostics &diags) {
   Collector collector;
   collector.visit(declaration);
-  for (auto [name, input] : collector.declared)
-    if (!collector.names.count(name->text))
+  auto unused = [&](const ast::Name &name) { return !collector.names.count(name.text); };
+  for (auto [names, input] : collector.declared)
+    if (input ? unused(*input) : llvm::all_of(*names, unused)) {
+      const ast::Name &name = input ? *input : names->front();
       diags
-          .error(input ? Code::UnusedInput : Code::UnusedName, name->range,
-                 fmt::format("{}'{}' is never used", input ? "input " : "", name->text))
+          .error(input ? Code::UnusedInput : Code::UnusedName, name.range,
+                 fmt::format("{}'{}' is never used", input ? "input " : "", name.text))
           .help("use it or remove it");
+    }
 }
 
 } // namespace accord

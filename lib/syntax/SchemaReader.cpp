@@ -38,7 +38,7 @@ void SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) 
 
 void SchemaReader::finish(SourceRange block) {
   for (const accel::KeySchema &key : schema.keys)
-    if (key.required && !entries.count(key.name.str()))
+    if (key.required && !entries.count(key.name.str()) && !misspelt.count(key.name.str()))
       diags
           .error(Code::MissingKey, block,
                  fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
@@ -73,20 +73,41 @@ Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text,
   return builder.getStringAttr(text);
 }
 
+/// Whether an expression that is kept for later holds only functions that exist and, as operands,
+/// members of parts of the machine.
+bool SchemaReader::understood(const Constant &value) {
+  auto *call = value.as<CallValue>();
+  if (!call)
+    return true;
+  if (reportUnknownFunction(*call, value.range, diags))
+    return false;
+  bool ok = true;
+  for (auto &[name, argument] : call->arguments) {
+    if (auto *word = argument->as<Word>(); word && word->text.find('.') == std::string::npos) {
+      diags.error(Code::UnknownName, argument->range, fmt::format("unknown name '{}'", word->text));
+      ok = false;
+    }
+    ok &= understood(*argument);
+  }
+  return ok;
+}
+
 Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value,
                                llvm::StringRef text, llvm::StringRef source) {
   using accel::ValueKind;
   if (symbolic(value) && (key.kind == ValueKind::Quantity || key.kind == ValueKind::Integer ||
                           key.kind == ValueKind::Shape || key.kind == ValueKind::QuantityMap))
-    return attributeOf(value, text, source);
+    return understood(value) ? attributeOf(value, text, source) : Attribute();
   auto *number = value.as<Quantity>();
   auto *word = value.as<Word>();
   switch (key.kind) {
   case ValueKind::Quantity:
   case ValueKind::QuantityMap: {
     if (!number) {
-      wrong(Code::WrongType, key, value,
-            fmt::format("is {}, not {}", accel::expected(key), value.describe()));
+      // A word without a meaning of its own is a name that nothing declares.
+      wrong(word ? Code::UnknownName : Code::WrongType, key, value,
+            fmt::format("is {}, not {}{}", accel::expected(key), value.describe(),
+                        word ? ", which nothing declares" : ""));
       return {};
     }
     bool plain = llvm::is_contained(key.dimensions, Dimension{});
@@ -238,7 +259,9 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
       known.push_back(name.str());
     auto error = diags.error(Code::UnknownKey, pair.key.range,
                              fmt::format("{} has no '{}'", accel::describe(schema), pair.key.text));
-    error.suggest(nearest(pair.key.text, known));
+    std::string meant = nearest(pair.key.text, known);
+    misspelt.insert(meant);
+    error.suggest(meant);
     if (!known.empty())
       error.help(fmt::format("{} has {}", accel::describe(schema), fmt::join(known, ", ")));
     return;

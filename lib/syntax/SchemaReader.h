@@ -5,6 +5,7 @@
 #include "lib/syntax/Evaluate.h"
 #include "mlir/IR/Builders.h"
 #include <map>
+#include <set>
 
 namespace accord {
 
@@ -29,6 +30,7 @@ public:
                               llvm::StringRef source = {});
 
 private:
+  bool understood(const Constant &value);
   mlir::Attribute convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
                           llvm::StringRef source);
   mlir::Attribute scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
@@ -42,6 +44,7 @@ private:
   const Lookup &lookup;
   const accel::BlockSchema &schema;
   std::map<std::string, std::pair<mlir::Attribute, SourceRange>> entries;
+  std::set<std::string> misspelt; ///< keys that an unknown one most likely means
 };
 
 } // namespace accord

@@ -54,9 +54,26 @@ void Sources::declarations(Unit &unit) {
           .error(Code::DuplicateName, declaration.name.range,
                  fmt::format("'{}' is already declared in this file", declaration.name.text))
           .note(it->second->name.range, "the earlier declaration");
-    if (declaration.kind == ast::DeclarationKind::Module ||
-        declaration.kind == ast::DeclarationKind::Model)
-      reportUnusedNames(declaration, diags);
+  }
+}
+
+void Sources::reportUnused() {
+  for (auto &[path, unit] : units) {
+    if (!unit->file->complete)
+      continue; // what was not understood may be what uses them
+    for (const ast::Declaration &declaration : unit->file->declarations)
+      if (declaration.kind == ast::DeclarationKind::Module ||
+          declaration.kind == ast::DeclarationKind::Model)
+        reportUnusedNames(declaration, diags);
+    std::set<std::string> used = referencedNames(*unit->file);
+    for (auto &[import, imported] : unit->imports)
+      if (imported->file->complete && llvm::none_of(imported->names, [&](const auto &entry) {
+            return used.count(entry.first);
+          }))
+        diags
+            .error(Code::UnusedImport, import->pathRange,
+                   fmt::format("nothing of '{}' is used", import->path))
+            .help("remove the import");
   }
 }
 
@@ -99,16 +116,6 @@ void Sources::imports(Unit &unit) {
     if (imported)
       unit.imports.push_back({&import, imported});
   }
-  if (!unit.file->complete)
-    return; // what was not understood may be what uses them
-  std::set<std::string> used = referencedNames(*unit.file);
-  for (auto &[import, imported] : unit.imports)
-    if (imported->file->complete &&
-        llvm::none_of(imported->names, [&](const auto &entry) { return used.count(entry.first); }))
-      diags
-          .error(Code::UnusedImport, import->pathRange,
-                 fmt::format("nothing of '{}' is used", import->path))
-          .help("remove the import");
 }
 
 Sources::Unit *Sources::unitOf(const ast::Declaration &declaration) const {

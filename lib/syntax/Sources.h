@@ -21,8 +21,11 @@ public:
   Sources(Diagnostics &diags, std::string catalog) : diags(diags), catalog(std::move(catalog)) {}
 
   /// Reads a file and all it imports. Null if it cannot be read. Errors: unreadable, syntax, import
-  /// cycle, duplicate or unused import, wrong language, name declared twice.
+  /// cycle, duplicate import, wrong language, name declared twice.
   Unit *load(const std::string &path, SourceRange from);
+  /// Inputs, names and imports that nothing uses, in all files read. Asked last, and only where all
+  /// else is right: a misspelt use would be reported twice.
+  void reportUnused();
   /// "catalog/a100.accel" or a path relative to the importing file -> the file to read.
   std::string resolve(llvm::StringRef written, llvm::StringRef importer) const;
 

@@ -6,6 +6,7 @@
 #include "TokenStream.h"
 #include "grammar/DnnParser.h"
 #include "misc/IntervalSet.h"
+#include <utility>
 
 namespace accord::syntax {
 using P = grammar::DnnParser;
@@ -83,11 +84,11 @@ ErrorStrategy::ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &l
 
 void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
                            const antlr4::misc::IntervalSet &expected) {
-  errors = true;
+  bool again = std::exchange(errors, true);
   size_t index = at->getTokenIndex();
   bool atEnd = index >= list.tokens.size();
-  if (atEnd && list.tokens.empty())
-    return;
+  if (atEnd && (list.tokens.empty() || again))
+    return; // what is missing at the end follows from what was not understood before
   const Token &token = atEnd ? list.tokens.back() : list.tokens[index];
   uint32_t line = atEnd ? ~0u : token.line;
   if (line == lastLine)
@@ -96,6 +97,18 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
   // Brackets that were added or dropped are already reported, and what follows from them is noise.
   if (!list.brackets && (atEnd || token.begin == token.end))
     return;
+  SourceRange range{file, atEnd ? token.end : token.begin, token.end};
+  if (!atEnd && token.type == P::IMPORT) {
+    diags.error(Code::MisplacedImport, range, "imports stand before the first declaration")
+        .help("move this line to the top of the file");
+    return;
+  }
+  if (!atEnd && diags.sources().text(range) == "step")
+    for (size_t back = 1; back <= std::min<size_t>(index, 8); ++back)
+      if (list.tokens[index - back].type == P::POW2) {
+        diags.error(Code::BadStep, range, "powers of two take no step");
+        return;
+      }
   const std::string &rule = parser->getRuleNames()[parser->getContext()->getRuleIndex()];
   std::string message = "expected " + expectation(expected, rule) + ", found ";
   if (atEnd)
@@ -103,7 +116,6 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
   else
     message +=
         "'" + diags.sources().text({file, token.begin, token.end}).take_front(60).str() + "'";
-  SourceRange range{file, atEnd ? token.end : token.begin, token.end};
   auto error = diags.error(Code::SyntaxError, range, message);
   // The block this happened in, if it is not on the same line.
   if (!atEnd && token.type == P::IDENT) {
@@ -111,7 +123,7 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at,
     if (word == "def" || word == "const" || word == "fn")
       error.help("values are bound with 'let name = value'");
   }
-  if (!atEnd && token.type == P::ASSIGN && expected.contains(size_t(P::EQ)))
+  if (!atEnd && token.type == P::ASSIGN && (expected.contains(size_t(P::EQ)) || rule == "when"))
     error.help("'==' compares, '=' binds");
 }
 

@@ -25,6 +25,7 @@ public:
 
   void read(const ast::Declaration &train) {
     std::map<std::string, SourceRange> seen;
+    std::string meant; // by a key that is misspelt
     const std::vector<std::string> keys{"batch", "precision", "optimizer", "data", "search"};
     for (const ast::Entry &entry : train.entries) {
       if (auto *rule = entry.as<ast::Rule>()) {
@@ -58,10 +59,13 @@ public:
                          : fmt::format("'{}' is a block: {} {{ … }}", key->text, key->text));
       else
         diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
-            .suggest(nearest(key->text, keys))
+            .suggest(meant = nearest(key->text, keys))
             .help("keys of a training: batch, precision, optimizer, data, search");
+      if (entry.clauses.per)
+        diags.error(Code::UnexpectedClause, entry.clauses.per->range,
+                    fmt::format("'{}' of a training takes no 'per'", key->text));
     }
-    if (!seen.count("batch"))
+    if (!seen.count("batch") && meant != "batch")
       diags
           .error(Code::MissingKey, train.name.range,
                  fmt::format("training '{}' does not say its batch", train.name.text))
@@ -113,7 +117,7 @@ private:
     else if (!maximize && name == "device.memory")
       out.objective = Objective::Memory;
     else
-      diags.error(Code::UnknownChoice, rule.expr->range, "this is no objective of a training")
+      diags.error(Code::UnknownChoice, rule.expr->range, fmt::format("{} is no objective of a training", value.describe()))
           .suggest(nearest(
               name, std::vector<std::string>{"throughput", "step_time", "energy", "device.memory"}))
           .help("maximize throughput, or minimize step_time, energy or device.memory");
@@ -186,6 +190,7 @@ private:
       if (pair->key.text == "microbatch") {
         if (auto sizes = integersOf(value, diags, "microbatch"))
           out.microbatches = *sizes;
+        out.microbatchAt = value.range;
       } else if (pair->key.text == "recompute") {
         words(pair->key, value, {"none", "selective", "full"}, "none");
       } else if (pair->key.text == "schedule") {
@@ -270,9 +275,16 @@ dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context
                        : dnn::PrecisionAttr::get(&context, true, element);
   }
   auto *word = value.as<Word>();
+  std::string text = diags.sources().text(value.range).str();
+  if (text.find("fp8") != std::string::npos) {
+    diags
+        .error(Code::NotSupported, value.range,
+               fmt::format("not supported yet: training in '{}'", text))
+        .help("mixed(bf16) and mixed(fp16) are");
+    return {};
+  }
   diags
-      .error(Code::UnknownPrecision, value.range,
-             fmt::format("{} is no precision", value.describe()))
+      .error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
       .suggest(nearest(word   ? word->text
                        : call ? call->name
                               : "",

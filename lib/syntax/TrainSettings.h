@@ -11,6 +11,7 @@ struct TrainSettings {
   dnn::PrecisionAttr precision;
   std::optional<dnn::OptimizerKind> optimizer;
   std::vector<int64_t> microbatches;
+  SourceRange microbatchAt; ///< of the value in `search`
   std::optional<Objective> objective;
   std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 GOOD = """model good(hidden = 8) {
-  input x : float32[hidden]
-  input y : float32[hidden]
+  input x : float[hidden]
+  input y : float[hidden]
   loss mse(linear(x, out = hidden), y)
 }
 train good_training = good() on a100_80g {

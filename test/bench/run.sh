@@ -64,6 +64,7 @@ echo "|---|---|---|---|---|"
 generate roomy >"$work/roomy.accel"
 for layers in 2 96; do generate gpt3 "$layers" >"$work/gpt3_$layers.dnn"; done
 generate declarations 20000 >"$work/declarations.accel"
+"$bin/accord" fmt "$work/declarations.accel" # so that --check finds nothing to say
 generate operations 200000 >"$work/operations.mlir"
 
 measure "start-up" "accord --version" "$bin/accord" --version
@@ -75,9 +76,21 @@ if time_of "$bin/accord" compile gpt3_2.dnn -o out2; then
     row "96 layers to 2 layers" "the two above" "$(awk -v a="$best" -v b="$shallow" 'BEGIN { printf "%.2f times", a / b }')"
   fi
 fi
+if command -v valgrind >/dev/null; then
+  # Instructions do not depend on what else the machine does.
+  (cd "$work" && valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bin/accord" compile \
+    "$root/examples/01-first-plan/gpt2_xl.dnn" -o out) >"$work/log" 2>&1
+  row "instructions, compile, GPT-2 XL" "valgrind --tool=callgrind accord compile examples/01-first-plan/gpt2_xl.dnn" \
+    "$(awk '/Collected :/ { printf "%.0f M", $NF / 1e6 }' "$work/log")"
+fi
 measure "compile, GPT-2 XL" "accord compile examples/01-first-plan/gpt2_xl.dnn" \
   "$bin/accord" compile "$root/examples/01-first-plan/gpt2_xl.dnn" -o out
 measure "format 20,000 declarations ($(($(wc -c <"$work/declarations.accel") / 1000)) kB)" "accord fmt --check declarations.accel" \
   "$bin/accord" fmt --check declarations.accel
 measure "read and verify 200,000 operations" "accord-opt operations.mlir" "$bin/accord-opt" operations.mlir -o /dev/null
+if [ -x "$bin/accord-bench" ]; then
+  row "parse 20,000 declarations (the library alone)" "accord-bench --benchmark_filter=BM_ParseMachines/20000" \
+    "$("$bin/accord-bench" --benchmark_filter=BM_ParseMachines/20000 --benchmark_repetitions="$runs" 2>/dev/null |
+      awk '$1 == "BM_ParseMachines/20000" && (best == "" || $2 < best) { best = $2 } END { print best " ms" }')"
+fi
 measure "second quickstart" "./quickstart" "$root/quickstart"

@@ -36,7 +36,7 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
   if (looksLikeCode(what)) {
     if (const ErrorEntry *entry = findError(what))
       return print(explain(*entry), json, "explain");
-    fmt::print(stderr, "error[A0805]: '{}' is no error code of Accord\n", what);
+    fmt::print(stderr, "accord: error[A0805]: '{}' is no error code of Accord\n", what);
     return kWrongInput;
   }
   auto plan = readPlan(what, json, "explain");
@@ -56,19 +56,24 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
 
 void addExplain(CLI::App &app, int &status) {
   auto what = std::make_shared<std::string>(), operation = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
   CLI::App *command = app.add_subcommand(
       "explain", "Why a number of a plan is what it is, or what an error code means");
-  command
-      ->add_option("plan", *what,
-                   "A folder that `accord compile` wrote, a plan.json, or a code such as A0104")
-      ->required();
+  CLI::Option *plan = command->add_option(
+      "plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
   command->add_option("operation", *operation,
                       "Name of an operation; without one, the plan as a whole");
+  command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")
+      ->excludes(plan);
   addJson(*command, *json);
   command->footer(
       "Examples: accord explain out/ block.attention.linear\n          accord explain A0104");
-  command->callback([=, &status] { status = explainCommand(*what, *operation, *json); });
+  command->callback([=, &status] {
+    if (!*markdown && what->empty())
+      throw CLI::RequiredError("plan");
+    status = *markdown ? print(errorsMarkdown(), *json, "explain")
+                       : explainCommand(*what, *operation, *json);
+  });
 }
 
 void addDiff(CLI::App &app, int &status) {

@@ -17,7 +17,7 @@ void addLater(CLI::App &app, int &status) {
     command->allow_extras();
     std::string name = a.name;
     command->callback([name, &status] {
-      fmt::print(stderr, "error[A0705]: not supported yet: accord {}\n", name);
+      fmt::print(stderr, "accord: error[A0705]: not supported yet: accord {}\n", name);
       status = kWrongInput;
     });
   }

@@ -1,10 +1,13 @@
 #include "tools/accord/Session.h"
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromDnn.h"
 #include "lib/cost/SourceOf.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
+#include "lib/syntax/ElaborateAccel.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -37,6 +40,15 @@ SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
   return {};
 }
 
+/// What a pass complains about: its messages carry no code.
+Code codeOfPass(llvm::StringRef message, bool withPassesOfTheUser) {
+  if (message.contains("does not reach the loss"))
+    return Code::NoGradient;
+  if (message.contains("has no gradient"))
+    return Code::OperationNotSupported;
+  return withPassesOfTheUser ? Code::BadCommandLine : Code::InternalError;
+}
+
 Code codeOf(llvm::StringRef number) {
   const ErrorEntry *entry = findError(number);
   return entry ? entry->code : Code::InternalError;
@@ -65,6 +77,8 @@ void addProgramOptions(CLI::App &command, Options &options) {
                      "Cost model by name, built in or from a plugin");
   command.add_option("--load-pass-plugin", options.plugins,
                      "Shared library with passes or cost models (may be repeated)");
+  command.add_option("--model-passes", options.modelPasses,
+                     "Passes to run on the model, before its training graph is built");
   command.add_option("--passes", options.passes,
                      "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
   command.add_option("--threads", options.threads, "Threads to use; the result is the same")
@@ -103,8 +117,12 @@ bool Session::prepare() {
   ElaborateOptions elaborate = options.elaborate;
   elaborate.catalog = catalogFolder();
   theProgram = std::make_unique<Program>(diags, *context, options.file, elaborate);
-  if (diags.hasErrors())
+  // What is merely unused hides no other error; without a complete tree all else would be a guess.
+  if (!theProgram->main() || !theProgram->main()->complete)
     return false;
+  for (const Diagnostic &d : diags.sorted())
+    if (d.severity == Severity::Error && d.code != Code::UnusedName && d.code != Code::UnusedInput)
+      return false;
   theProgram->checkAll();
   theJob = theProgram->job();
   if (!theJob || diags.hasErrors())
@@ -112,18 +130,21 @@ bool Session::prepare() {
   accel::AcceleratorOp target = theProgram->machineOf(*theJob);
   if (!target || diags.hasErrors())
     return false;
+  theProgram->reportUnused();
+  if (diags.hasErrors())
+    return false;
   mlir::FailureOr<Machine> machine = mlir::failure();
   {
     mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-      SourceLocation at = sourceOf(d.getLocation());
-      diags.error(Code::EmptyMachine, rangeOf(diags, at), d.str());
+      SourceRange named = rangeOf(diags, sourceOf(target.getLoc()));
+      reportMachineProblem(d, diags, named);
       return mlir::success();
     });
     machine = machineFrom(target);
   }
   if (mlir::failed(machine)) {
     if (!diags.hasErrors())
-      diags.error(Code::EmptyMachine, {}, "the machine cannot be used");
+      diags.error(Code::InternalError, {}, "the machine cannot be used");
     return false;
   }
   theMachine = *machine;
@@ -132,6 +153,38 @@ bool Session::prepare() {
 }
 
 mlir::ModuleOp Session::module() { return theProgram->module(); }
+
+/// Runs a pipeline, the user's if it has an `option`; its errors become diagnostics.
+bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option) {
+  if (pipeline.empty())
+    return true;
+  Code code = option ? Code::PassFailed : Code::NoGradient;
+  bool reported = false;
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    reported = true;
+    auto error = diags.error(option ? code : codeOfPass(d.str(), false),
+                             rangeOf(diags, sourceOf(d.getLocation())), d.str());
+    for (mlir::Diagnostic &note : d.getNotes())
+      error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
+    return mlir::success();
+  });
+  mlir::PassManager passes(context.get());
+  std::string why;
+  llvm::raw_string_ostream stream(why);
+  if (mlir::failed(mlir::parsePassPipeline(pipeline, passes, stream))) {
+    diags.error(Code::BadCommandLine, {},
+                fmt::format("{} '{}': {}", option ? option : "pipeline", pipeline,
+                            llvm::StringRef(why).trim().str()));
+    return false;
+  }
+  if (mlir::succeeded(passes.run(module)))
+    return true;
+  if (!reported)
+    diags.error(code, {}, fmt::format("'{}' failed without saying why", pipeline));
+  return false;
+}
 
 mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   auto [slot, isNew] = graphs.try_emplace(sequence.value_or(-1), nullptr);
@@ -146,35 +199,13 @@ mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   // The passes run on a module of their own, so that what is already built stays as it is.
   mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
   model->moveBefore(own->getBody(), own->getBody()->end());
-  bool reported = false;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-    if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
-      return mlir::success();
-    reported = true;
-    auto error = diags.error(Code::NoGradient, rangeOf(diags, sourceOf(d.getLocation())), d.str());
-    for (mlir::Diagnostic &note : d.getNotes())
-      error.note(rangeOf(diags, sourceOf(note.getLocation())), note.str());
-    return mlir::success();
-  });
-  mlir::PassManager passes(context.get());
-  if (mlir::failed(mlir::parsePassPipeline("build-training-graph", passes)))
+  if (!runPasses(*own, options.modelPasses, "--model-passes") ||
+      !runPasses(*own, "build-training-graph", nullptr) ||
+      !runPasses(*own, options.passes, "--passes"))
     return nullptr;
-  if (!options.passes.empty()) {
-    std::string why;
-    llvm::raw_string_ostream stream(why);
-    if (mlir::failed(mlir::parsePassPipeline(options.passes, passes, stream))) {
-      diags.error(Code::BadCommandLine, {}, fmt::format("--passes '{}': {}", options.passes, why));
-      return nullptr;
-    }
-  }
-  if (mlir::failed(passes.run(*own))) {
-    if (!reported)
-      diags.error(Code::InternalError, {}, "a pass failed without saying why");
-    return nullptr;
-  }
   auto built = own->getOps<dnn::TrainingGraphOp>();
   if (built.empty()) {
-    diags.error(Code::InternalError, {}, "the passes left no training graph");
+    diags.error(Code::PassFailed, {}, "the passes left no training graph");
     return nullptr;
   }
   mlir::Operation *graph = *built.begin();

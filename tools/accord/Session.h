@@ -21,7 +21,8 @@ struct Options {
   ElaborateOptions elaborate;
   std::string costModel;
   std::vector<std::string> plugins;
-  std::string passes; ///< pipeline run on the training graph
+  std::string modelPasses; ///< pipeline run on the model, before the training graph is built
+  std::string passes;      ///< pipeline run on the training graph
   std::string output = "out";
   unsigned threads = 1;
   unsigned effort = 4;
@@ -65,6 +66,7 @@ public:
 private:
   bool loadPlugins();
   mlir::Operation *trainingGraph(std::optional<int64_t> sequence);
+  bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option);
 
   const Options &options;
   SourceManager sources;

@@ -1,11 +1,41 @@
 // The driver: one sub-command per question a user asks. Each lives in a file of its own.
+#include "lib/support/Diagnostics.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
+#include "llvm/ADT/StringExtras.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
 #include <new>
+
+/// A mistake in the command line, said like every other error, with the nearest word known.
+static void report(const CLI::ParseError &problem, CLI::App &app) {
+  llvm::StringRef text = llvm::StringRef(problem.what()).trim().rtrim('.');
+  std::string message = text.str();
+  message[0] = llvm::toLower(message[0]);
+  fmt::print(stderr, "accord: error[A0801]: {}\n", message);
+  std::vector<std::string> known;
+  auto options = [&](CLI::App &of) {
+    for (const CLI::Option *option : of.get_options())
+      for (const std::string &name : option->get_lnames())
+        known.push_back("--" + name);
+  };
+  options(app);
+  CLI::App *chosen = nullptr;
+  for (CLI::App *command : app.get_subcommands())
+    options(*(chosen = command));
+  if (!chosen)
+    for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; }))
+      known.push_back(command->get_name());
+  std::string near;
+  if (text.contains("not expected"))
+    near = accord::nearest(text.rsplit(' ').second, known);
+  if (!near.empty())
+    fmt::print(stderr, "  help: did you mean '{}'?\n", near);
+  else
+    fmt::print(stderr, "  help: see accord {}--help\n", chosen ? chosen->get_name() + " " : "");
+}
 
 int main(int argc, char **argv) {
   CLI::App app{"Accord: placement plans and latency models for DNN training that can be trusted"};
@@ -28,7 +58,10 @@ int main(int argc, char **argv) {
     if (app.get_subcommands().empty())
       fmt::print("{}", app.help());
   } catch (const CLI::ParseError &e) {
-    return app.exit(e) == 0 ? 0 : 1;
+    if (e.get_exit_code() == 0) // --help, --version
+      return app.exit(e) == 0 ? 0 : 1;
+    report(e, app);
+    return 1;
   } catch (const std::bad_alloc &) {
     std::fputs("accord: error: out of memory\n", stderr);
     return 3;

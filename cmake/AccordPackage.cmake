@@ -1,0 +1,30 @@
+# What others build on: `find_package(Accord)` finds MLIR and gives the target Accord::accord, from the build tree
+# (CMAKE_PREFIX_PATH=build) and from an installed one (`cmake --install build --prefix …`) alike.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+set(ACCORD_CONFIG_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/accord")
+
+target_compile_features(accord INTERFACE cxx_std_20)
+target_include_directories(accord INTERFACE
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR};${CMAKE_BINARY_DIR}>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/accord>")
+set_target_properties(accord PROPERTIES INSTALL_RPATH "${LLVM_LIBRARY_DIRS}")
+
+set(config "${CMAKE_BINARY_DIR}/lib/cmake/accord") # not the root of the build folder: find_package looks there first
+write_basic_package_version_file("${config}/AccordConfigVersion.cmake"
+  VERSION "${PROJECT_VERSION}" COMPATIBILITY ExactVersion) # C++ has no stable binary interface
+configure_file("${CMAKE_SOURCE_DIR}/cmake/AccordConfig.cmake.in" "${config}/AccordConfig.cmake" @ONLY)
+
+install(TARGETS accord EXPORT AccordTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+export(EXPORT AccordTargets NAMESPACE Accord:: FILE "${config}/AccordTargets.cmake")
+install(EXPORT AccordTargets NAMESPACE Accord:: DESTINATION "${ACCORD_CONFIG_DIR}")
+install(FILES "${config}/AccordConfig.cmake" "${config}/AccordConfigVersion.cmake"
+  DESTINATION "${ACCORD_CONFIG_DIR}")
+foreach(room dialects lib passes)
+  install(DIRECTORY "${CMAKE_SOURCE_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN catalog EXCLUDE PATTERN report EXCLUDE)
+  install(DIRECTORY "${CMAKE_BINARY_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"
+    FILES_MATCHING PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE PATTERN cmake EXCLUDE)
+endforeach()
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/lib/catalog" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
+  FILES_MATCHING PATTERN "*.accel" PATTERN "*.dnn")

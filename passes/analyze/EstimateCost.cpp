@@ -1,0 +1,59 @@
+// The pass: what each operation costs, beside it.
+#include "lib/cost/Estimate.h"
+#include "mlir/IR/Builders.h"
+#include "passes/analyze/Passes.h"
+#include "passes/analyze/Target.h"
+
+using namespace mlir;
+
+namespace accord {
+#define GEN_PASS_DEF_ESTIMATECOST
+#include "passes/analyze/Passes.h.inc"
+
+namespace {
+
+LogicalResult annotate(dnn::TrainingGraphOp graph, const Machine &machine, int64_t microbatch,
+                       const std::string &model) {
+  std::vector<mlir::Operation *> origins;
+  FailureOr<WorkGraph> work = checkedWork(graph, microbatch, 1, &origins);
+  if (failed(work))
+    return failure();
+  EstimateOptions options;
+  options.costModel = model;
+  auto priced = estimate(*work, machine, options);
+  if (auto *issues = std::get_if<std::vector<Issue>>(&priced)) {
+    emitIssues(graph, *issues);
+    return failure();
+  }
+  Builder builder(graph.getContext());
+  const Costs &costs = std::get<Costs>(priced);
+  for (OperationId id = 0; id < origins.size(); ++id) {
+    if (work->operations[id].body != kNone)
+      continue;
+    const OperationCost &cost = costs.operations[id];
+    if (cost.core >= 0)
+      origins[id]->setAttr("plan.core", builder.getStringAttr(machine.cores[cost.core].name));
+    origins[id]->setAttr("plan.time",
+                         builder.getI64IntegerAttr(Picoseconds::ceil(cost.time).value));
+    origins[id]->setAttr("plan.bound", builder.getStringAttr(cost.bound));
+  }
+  graph->setAttr("plan.machine", builder.getStringAttr(machine.name));
+  graph->setAttr("plan.microbatch", builder.getI64IntegerAttr(microbatch));
+  return success();
+}
+
+struct EstimateCost : impl::EstimateCostBase<EstimateCost> {
+  using EstimateCostBase::EstimateCostBase;
+
+  void runOnOperation() override {
+    FailureOr<Machine> target = machineNamed(getOperation(), machine);
+    if (failed(target))
+      return signalPassFailure();
+    for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>())
+      if (failed(annotate(graph, *target, microbatch, costModel)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace accord

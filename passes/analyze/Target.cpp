@@ -1,0 +1,56 @@
+#include "passes/analyze/Target.h"
+#include "dialects/accel/AccelDialect.h"
+#include "lib/cost/FromAccel.h"
+#include "lib/cost/FromDnn.h"
+
+using namespace mlir;
+
+namespace accord {
+
+FailureOr<Machine> machineNamed(ModuleOp module, StringRef name) {
+  SmallVector<accel::AcceleratorOp> all(module.getOps<accel::AcceleratorOp>());
+  for (accel::AcceleratorOp accelerator : all)
+    if (accelerator.getSymName() == name || (name.empty() && all.size() == 1))
+      return machineFrom(accelerator);
+  InFlightDiagnostic error = module.emitError();
+  if (name.empty())
+    error << (all.empty() ? "the module has no accelerator"
+                          : "the module has several accelerators, say which: 'machine=name'");
+  else
+    error << "the module has no accelerator '" << name << "'";
+  for (accel::AcceleratorOp accelerator : all)
+    error.attachNote(accelerator.getLoc())
+        << "'" << accelerator.getSymName() << "' is described here";
+  return failure();
+}
+
+static Location placeOf(mlir::Operation *fallback, const SourceLocation &at) {
+  if (at.file.empty())
+    return fallback->getLoc();
+  return FileLineColLoc::get(fallback->getContext(), at.file, at.line, at.column);
+}
+
+void emitIssues(mlir::Operation *fallback, ArrayRef<Issue> issues) {
+  for (const Issue &issue : issues) {
+    InFlightDiagnostic error = emitError(placeOf(fallback, issue.location)) << issue.message;
+    for (const auto &[at, message] : issue.notes)
+      error.attachNote(placeOf(fallback, at)) << message;
+  }
+}
+
+FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch,
+                                 int64_t microbatches, std::vector<mlir::Operation *> *origins) {
+  if (microbatch < 1)
+    return graph.emitError() << "a micro-batch of " << microbatch << " samples; it has at least 1";
+  std::string error;
+  std::optional<WorkGraph> work = workGraphFrom(graph, microbatch, microbatches, error, origins);
+  if (!work)
+    return graph.emitError() << error;
+  std::vector<Issue> issues = check(*work);
+  emitIssues(graph, issues);
+  if (!issues.empty())
+    return failure();
+  return std::move(*work);
+}
+
+} // namespace accord

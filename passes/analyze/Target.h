@@ -1,0 +1,23 @@
+// What passes that need costs share: the machine of the module, a graph's work, and lib/'s issues
+// as diagnostics.
+#pragma once
+#include "dialects/dnn/Dnn.h"
+#include "lib/model/Check.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace accord {
+
+/// The accelerator called `name`, or the only one of the module when `name` is empty; an error
+/// lists what there is.
+mlir::FailureOr<Machine> machineNamed(mlir::ModuleOp module, llvm::StringRef name);
+
+/// Each issue at its own place, or at `fallback` when it has none.
+void emitIssues(mlir::Operation *fallback, llvm::ArrayRef<Issue> issues);
+
+/// The work of a graph, checked; errors at the graph. `origins` gets the operation of each
+/// OperationId.
+mlir::FailureOr<WorkGraph> checkedWork(dnn::TrainingGraphOp graph, int64_t microbatch,
+                                       int64_t microbatches,
+                                       std::vector<mlir::Operation *> *origins = nullptr);
+
+} // namespace accord
