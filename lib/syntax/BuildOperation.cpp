@@ -318,6 +318,10 @@ bool OperationBuilder::weights() {
     if (!rank(2, "[seq, features]"))
       return false;
     int64_t gates = name == "lstm" ? 4 : 3, hidden = integer("hidden", 1), in = extent(-1);
+    if (hidden > ModelBuilder::kMaxScalars / gates) {
+      fail(Code::NumberTooLarge, "this parameter has more than 2^58 scalars");
+      return false;
+    }
     bool both = flag("bidirectional", false);
     llvm::SmallVector<int64_t> ih{gates * hidden, in}, hh{gates * hidden, hidden},
         b{2, gates * hidden};

@@ -134,3 +134,11 @@ TEST(BoundedWork, TensorsOfMoreThanMemoryCanName) {
   EXPECT_EQ(input("288230376151711745"), "A0205");
   EXPECT_EQ(input("9223372036854775807, 9223372036854775807"), "A0205");
 }
+
+TEST(BoundedWork, GatesOfARecurrentLayerDoNotWrapAround) {
+  for (const char *call : {"lstm", "gru"})
+    EXPECT_EQ(Elaborated(model("  v = " + std::string(call) +
+                               "(reshape(v, [2, 4]), hidden = 4611686018427387904)\n"))
+                  .code,
+              "A0205");
+}
