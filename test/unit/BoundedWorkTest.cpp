@@ -1,5 +1,6 @@
 // Programs that ask for more work than anyone can wait for, in few words: each ends with an error,
 // soon.
+#include "dialects/dnn/Dnn.h"
 #include "dialects/Register.h"
 #include "lib/syntax/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"

@@ -1,0 +1,58 @@
+// What a program holds between its questions; of Program.cpp and ProgramJob.cpp only.
+#pragma once
+#include "lib/syntax/Elaborate.h"
+#include "lib/syntax/ElaborateAccel.h"
+#include "lib/syntax/Sources.h"
+#include "lib/syntax/TrainSettings.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+struct Program::Data {
+  Data(Diagnostics &diags, mlir::MLIRContext &context, const ElaborateOptions &options)
+      : diags(diags), context(context), options(options), sources(diags, options.catalog),
+        module(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context))) {}
+
+  /// Constants of the file that the expression stands in.
+  Lookup lookupIn(const ast::Declaration &from) {
+    return [this, &from](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
+      const ast::Declaration *found = sources.find(name, from, at);
+      if (!found || found->kind != ast::DeclarationKind::Constant)
+        return std::nullopt;
+      if (evaluating.count(found)) {
+        diags
+            .error(Code::RecursiveDefinition, at,
+                   fmt::format("'{}' is defined by itself", name.str()))
+            .note(found->name.range, "declared here");
+        return Constant{at, {}};
+      }
+      if (auto known = constants.find(found); known != constants.end())
+        return known->second;
+      evaluating.insert(found);
+      Constant value = evaluate(*found->value, diags, lookupIn(*found));
+      evaluating.erase(found);
+      return constants[found] = value;
+    };
+  }
+  const ast::Declaration *pick(std::vector<const ast::Declaration *> candidates);
+  std::optional<TrainingJob> ofTrain(const ast::Declaration &train);
+  TrainingJob ofModel(const ast::Declaration &model);
+  bool overrides(TrainingJob &job);
+  void checkConstant(const ast::Declaration &constant);
+  bool modelCall(const ast::Declaration &train, TrainingJob &job);
+  std::optional<Constant> written(const std::string &text, const char *option);
+
+  Diagnostics &diags;
+  mlir::MLIRContext &context;
+  ElaborateOptions options;
+  Sources sources;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Sources::Unit *main = nullptr;
+  std::set<const ast::Declaration *> evaluating;
+  std::map<const ast::Declaration *, Constant> constants; ///< those evaluated so far
+  std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
+  std::vector<std::pair<Constant, const ast::Entry *>>
+      requirements; ///< of the job, to be checked against its machine
+};
+
+} // namespace accord
