@@ -60,10 +60,6 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
     if (hasPath && !paths.onPath.contains(memory))
       return emitError(accel::blockLocation(memory))
              << "no path reaches memory '" << memory.getSymName() << "'";
-  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
-    if (hasPath && !paths.onPath.contains(core) && !core.getEntries().contains("reads"))
-      return emitError(accel::blockLocation(core))
-             << "no path reaches core '" << core.getSymName() << "'";
   // The next one is the memory that no memory left stands before; there must be exactly one each
   // time.
   while (hasPath && !left.empty()) {
@@ -86,6 +82,10 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
     order.memories.push_back(next[0]);
     llvm::erase(left, next[0]);
   }
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
+    if (hasPath && !paths.onPath.contains(core) && !core.getEntries().contains("reads"))
+      return emitError(accel::blockLocation(core))
+             << "no path reaches core '" << core.getSymName() << "'";
   for (auto [index, memory] : llvm::enumerate(order.memories))
     order.indexOf[memory] = static_cast<int>(index);
   for (auto [core, memory] : paths.feeds)

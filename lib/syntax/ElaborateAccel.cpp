@@ -39,6 +39,8 @@ static Code codeOfMachineError(llvm::StringRef message) {
                                     {"which is no", Code::WrongNameKind},
                                     {"unknown", Code::UnknownName},
                                     {"needs", Code::MissingKey}};
+  if (message.contains("did you mean"))
+    return Code::UnknownName;
   for (const Sign &sign : kSigns)
     if (message.contains(sign.words))
       return sign.code;

@@ -1,3 +1,5 @@
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
 #include "test/fuzz/Elaboration.h"
 #include "dialects/Register.h"
 #include "lib/cost/FromAccel.h"
