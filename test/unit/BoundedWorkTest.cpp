@@ -1,6 +1,8 @@
 // Programs that ask for more work than anyone can wait for, in few words: each ends with an error,
 // soon.
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
 #include "lib/syntax/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include <gtest/gtest.h>
