@@ -103,10 +103,18 @@ void appendString(std::string &out, StringRef text) {
   out += '"';
 }
 
+/// 2^63 as a floating-point number, which json::Value::getAsInteger must not be asked about: it
+/// takes it for an int64_t.
+bool isTwoTo63(const json::Value &value) {
+  return value.getAsNumber() == 0x1p63 && !value.getAsUINT64();
+}
+
 void appendNumber(std::string &out, const json::Value &value) {
   char buffer[32];
   std::to_chars_result end{};
-  if (auto integer = value.getAsInteger())
+  if (isTwoTo63(value))
+    end = std::to_chars(buffer, std::end(buffer), uint64_t(1) << 63);
+  else if (auto integer = value.getAsInteger())
     end = std::to_chars(buffer, std::end(buffer), *integer);
   else if (auto natural = value.getAsUINT64())
     end = std::to_chars(buffer, std::end(buffer), *natural);
@@ -229,6 +237,18 @@ json::Value jsonString(StringRef text) {
   return json::isUTF8(text) ? json::Value(text.str()) : json::Value(json::fixUTF8(text));
 }
 
+/// False if a number is too large for a double. Makes 2^63 an integer, see isTwoTo63.
+static bool settleNumbers(json::Value &value) {
+  if (json::Array *array = value.getAsArray())
+    return llvm::all_of(*array, settleNumbers);
+  if (json::Object *object = value.getAsObject())
+    return llvm::all_of(*object, [](auto &field) { return settleNumbers(field.second); });
+  if (isTwoTo63(value))
+    value = uint64_t(1) << 63;
+  std::optional<double> number = value.getAsNumber();
+  return !number || std::isfinite(*number);
+}
+
 Expected<json::Value> parseJson(StringRef text, StringRef path) {
   // llvm::json::parse recurses once per level.
   constexpr unsigned kDeepest = 200;
@@ -255,6 +275,8 @@ Expected<json::Value> parseJson(StringRef text, StringRef path) {
   if (!value)
     return createStringError("%s: malformed JSON: %s", path.str().c_str(),
                              toString(value.takeError()).c_str());
+  if (!settleNumbers(*value))
+    return createStringError("%s: malformed JSON: a number is too large", path.str().c_str());
   return value;
 }
 

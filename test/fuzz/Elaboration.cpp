@@ -2,6 +2,8 @@
 #include "dialects/dnn/Dnn.h"
 #include "test/fuzz/Elaboration.h"
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromDnn.h"
 #include "lib/cost/SourceOf.h"

@@ -1,7 +1,8 @@
 // Programs that ask for more work than anyone can wait for, in few words: each ends with an error,
 // soon.
-#include "dialects/dnn/Dnn.h"
 #include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
 #include "lib/syntax/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include <gtest/gtest.h>
@@ -82,7 +83,7 @@ TEST(BoundedWork, ChainsOfConstants) {
     return "let c" + n + " = c" + m + " + 1\n";
   });
   EXPECT_EQ(Elaborated(model("  v = v * c20000\n", constants)).code, "A0005");
-  // Those of the file itself are computed in their order, each from the one before.
+  // A training's constants are computed in the order of the file.
   EXPECT_EQ(Elaborated(constants + model("") + "train t = m on d {\n  batch = c20000\n}\n").code,
             "");
 }
@@ -96,6 +97,16 @@ TEST(BoundedWork, NestingThroughModules) {
         return "module f" + n + "(x) -> y {\n  let y = " + open + "f" + m + "(x)" + close + "\n}\n";
       });
   EXPECT_EQ(Elaborated(model("  v = v * f60(1)\n", modules)).code, "A0005");
+}
+
+TEST(BoundedWork, LongRequirements) {
+  std::string sum = "throughput";
+  for (int i = 0; i < 2000; ++i)
+    sum += " + throughput";
+  EXPECT_EQ(
+      Elaborated(model("") + "train t = m on d {\n  batch = 4\n  require " + sum + " > 1\n}\n")
+          .code,
+      "A0005");
 }
 
 TEST(BoundedWork, RangesAtTheEndsOfTheIntegers) {

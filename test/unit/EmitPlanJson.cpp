@@ -72,6 +72,21 @@ TEST(EmitPlanJson, ErrorsNameThePlace) {
             std::string::npos);
 }
 
+TEST(EmitPlanJson, NumbersAtTheEndsOfTheirTypes) {
+  std::string good = jsonText(toJson(test::gptPlan()));
+  auto batch = [&](const char *number) {
+    std::string text = good, from = "\"batch\": 32";
+    return message(planFromJson(
+        text.replace(text.find(from), from.size(), std::string("\"batch\": ") + number),
+        "plan.json"));
+  };
+  EXPECT_EQ(batch("9.223372036854775808e18"), "plan.json: expected integer at plan.batch");
+  EXPECT_EQ(batch("9223372036854775808"), "plan.json: expected integer at plan.batch");
+  EXPECT_EQ(batch("1e999"), "plan.json: malformed JSON: a number is too large");
+  EXPECT_EQ(batch("9223372036854775807"), "no error");
+  EXPECT_EQ(jsonLine(llvm::json::Value(0x1p63)), "9223372036854775808");
+}
+
 TEST(EmitPlanJson, SurvivesDamage) {
   // Whatever a byte turns into, the reader answers with a plan or an error; sanitizers watch the
   // rest.
