@@ -1,4 +1,5 @@
 #include "lib/cost/Estimate.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -52,6 +53,14 @@ public:
 
   /// The unknown name, if there is one.
   std::optional<Issue> prepare() {
+    bool geometry = name_ == "array" || name_ == "vector";
+    if (geometry && llvm::none_of(machine_.cores,
+                                  [&](const Core &core) { return modelFor(core, name_) == name_; }))
+      return Issue{"A0451",
+                   fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
+                               name_ == "array" ? "'array'" : "'lanes'", machine_.name),
+                   machine_.location,
+                   {}};
     for (const Core &core : machine_.cores) {
       std::string model = modelFor(core, name_);
       if (models_.count(model))
