@@ -109,7 +109,7 @@ int compile(const Options &options) {
   } else {
     SummaryOptions summary;
     summary.sequence = session.sequence();
-    summary.report = options.output + "/report.html";
+    summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
     llvm::outs() << compileSummary(*plan, summary, TextStyle::of(llvm::outs()));
   }
   return session.finish(plan->feasible ? kDone : kInfeasible, "compile");
