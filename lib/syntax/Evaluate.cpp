@@ -352,26 +352,8 @@ private:
       return done(ceilDivide(plain[0], plain[1]));
     if (call.name == "floor_div" && plain.size() == 2)
       return done(floorDivide(plain[0], plain[1]));
-    if (call.name == "min" || call.name == "max" || call.name == "sum") {
-      Quantity best = plain[0];
-      for (size_t i = 1; i < plain.size(); ++i) {
-        if (call.name == "sum") {
-          auto total = add(best, plain[i]);
-          if (!total)
-            return done(total);
-          best = *total;
-          continue;
-        }
-        auto order = compare(best, plain[i]);
-        if (!order) {
-          diags.error(order.problem().code, range, order.problem().message);
-          return {};
-        }
-        if (call.name == "min" ? *order > 0 : *order < 0)
-          best = plain[i];
-      }
-      return of(best);
-    }
+    if (call.name == "min" || call.name == "max" || call.name == "sum")
+      return done(applyFold(call.name, plain));
     return symbolic(call, range);
   }
 

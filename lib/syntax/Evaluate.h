@@ -63,6 +63,8 @@ Constant evaluate(const ast::Expr &expr, Diagnostics &diags, const Lookup &looku
 Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Quantity &b);
 std::optional<bool> applyComparison(ast::BinaryOp op, int order);
 bool isComparison(ast::BinaryOp op);
+/// `min`, `max` or `sum` of at least one number, all of one dimension.
+Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> numbers);
 
 /// All members of a choice of integers (or the one value), ascending; nothing after an error. At
 /// most `most` of them.

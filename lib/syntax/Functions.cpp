@@ -26,6 +26,25 @@ Checked<Quantity> applyArithmetic(ast::BinaryOp op, const Quantity &a, const Qua
   }
 }
 
+Checked<Quantity> applyFold(llvm::StringRef function, llvm::ArrayRef<Quantity> numbers) {
+  Quantity result = numbers.front();
+  for (const Quantity &next : numbers.drop_front()) {
+    if (function == "sum") {
+      auto total = add(result, next);
+      if (!total)
+        return total;
+      result = *total;
+      continue;
+    }
+    auto order = compare(result, next);
+    if (!order)
+      return order.problem();
+    if (function == "min" ? *order > 0 : *order < 0)
+      result = next;
+  }
+  return result;
+}
+
 bool isComparison(ast::BinaryOp op) {
   return op >= ast::BinaryOp::Equal && op <= ast::BinaryOp::GreaterEqual;
 }

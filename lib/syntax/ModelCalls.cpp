@@ -1,4 +1,5 @@
 // Calls in a model body: built-in functions, modules, operations.
+#include "lib/syntax/Evaluate.h"
 #include "lib/syntax/ModelBuilder.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -142,27 +143,14 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
   }
   if (arguments.empty())
     return wrong("a function of at least one number");
-  Quantity best = *arguments[0].number();
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const Quantity &next = *arguments[i].number();
-    if (name == "sum") {
-      auto r = add(best, next);
-      if (!r) {
-        diags.error(r.problem().code, range, r.problem().message);
-        return ModelValue{};
-      }
-      best = *r;
-      continue;
-    }
-    auto c = compare(best, next);
-    if (!c) {
-      diags.error(c.problem().code, range, c.problem().message);
-      return ModelValue{};
-    }
-    if (name == "min" ? *c > 0 : *c < 0)
-      best = next;
-  }
-  return ModelValue{best};
+  std::vector<Quantity> numbers;
+  for (const ModelValue &argument : arguments)
+    numbers.push_back(*argument.number());
+  auto folded = applyFold(name, numbers);
+  if (folded)
+    return ModelValue{*folded};
+  diags.error(folded.problem().code, range, folded.problem().message);
+  return ModelValue{};
 }
 
 /// Evaluates arguments where they are written (`argumentScope`) and declares the callee's

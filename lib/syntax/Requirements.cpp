@@ -80,17 +80,8 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
     return Quantity(Rational(0) - arguments[0].value, arguments[0].dimension);
   if (auto op = operatorOf(call->name); op && arguments.size() == 2 && !isComparison(*op))
     return applyArithmetic(*op, arguments[0], arguments[1]);
-  if ((call->name == "min" || call->name == "max") && !arguments.empty()) {
-    Quantity best = arguments[0];
-    for (const Quantity &next : arguments) {
-      auto order = compare(best, next);
-      if (!order)
-        return order.problem();
-      if (call->name == "min" ? *order > 0 : *order < 0)
-        best = next;
-    }
-    return best;
-  }
+  if ((call->name == "min" || call->name == "max") && !arguments.empty())
+    return applyFold(call->name, arguments);
   return Problem{
       Code::UnknownFunction, fmt::format("'{}' cannot be used in a constraint", call->name), {}};
 }
