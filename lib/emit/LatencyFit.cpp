@@ -5,6 +5,7 @@
 #include "lib/emit/Summary.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <numeric>
 #include <set>
 
 using namespace llvm;
@@ -15,9 +16,17 @@ bool close(double a, double b) {
   return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b));
 }
 
+std::vector<PolynomialFit::Point> pointsOf(ArrayRef<LatencySample> samples) {
+  std::vector<PolynomialFit::Point> points;
+  for (const LatencySample &s : samples)
+    points.push_back({s.microbatch, s.sequence});
+  return points;
+}
+
 class Fit {
 public:
-  Fit(const Plan &plan, ArrayRef<LatencySample> samples) : plan(plan), samples(samples) {}
+  Fit(const Plan &plan, ArrayRef<LatencySample> samples)
+      : plan(plan), samples(samples), exact(pointsOf(samples)) {}
 
   Error operation(OperationId id, LatencyOperation &out) {
     const Operation &op = plan.graph.operations[id];
@@ -69,15 +78,15 @@ public:
 
   template <typename Get>
   Error polynomial(OperationId id, const std::string &what, Polynomial &out, Get get) {
-    std::vector<PolynomialSample> values;
+    SmallVector<int64_t> values;
     for (const LatencySample &s : samples) {
       double value = get(s);
       if (std::fabs(value) > 9e18 || value != std::floor(value))
         return createStringError("operation '%s': its %s are no whole number that fits in 64 bits",
                                  plan.graph.operations[id].name.c_str(), what.c_str());
-      values.push_back({s.microbatch, s.sequence, static_cast<int64_t>(value)});
+      values.push_back(static_cast<int64_t>(value));
     }
-    std::optional<Polynomial> p = interpolate(values);
+    std::optional<Polynomial> p = exact.through(values);
     if (!p)
       return createStringError(
           "operation '%s': its %s are no polynomial of the micro-batch (degree 1) and the "
@@ -123,7 +132,7 @@ private:
   /// them off the domain.
   std::vector<Tilings> tilings(OperationId id, const Core &core) {
     std::vector<Tilings> all = {{}};
-    std::array<std::vector<PolynomialSample>, 4> values;
+    std::array<SmallVector<int64_t>, 4> values;
     for (const LatencySample &s : samples) {
       int64_t m = 1, n = 1, k = 1;
       for (const Loop &loop : s.graph->operations[id].domain)
@@ -134,11 +143,11 @@ private:
           n = std::max<int64_t>(loop.extent, 1);
         }
       for (auto [i, value] : enumerate(std::array<int64_t, 4>{m, n, k, m * n}))
-        values[i].push_back({s.microbatch, s.sequence, value});
+        values[i].push_back(value);
     }
     std::array<std::optional<Polynomial>, 4> p;
     for (size_t i = 0; i < 4; ++i)
-      p[i] = interpolate(values[i]);
+      p[i] = exact.through(values[i]);
     if (core.rows > 0 && core.cols > 0)
       for (auto [onRows, onCols] :
            {std::pair(2, 1), {0, 1}, {2, 0}}) // weight, output, input stationary
@@ -186,6 +195,7 @@ private:
 
   const Plan &plan;
   ArrayRef<LatencySample> samples;
+  PolynomialFit exact;
 };
 
 Error sameStructure(const Plan &plan, const LatencySample &s) {
@@ -228,20 +238,16 @@ Error fitMemory(const Plan &plan, ArrayRef<LatencySample> samples, MemoryOf memo
           "device memory has another number of points at micro-batch %lld and sequence %lld",
           static_cast<long long>(s.microbatch), static_cast<long long>(s.sequence));
   }
+  PolynomialFit exact(pointsOf(samples));
   std::set<std::vector<int64_t>> seen; // most points repeat another's bytes
   for (size_t i = 0; i < uses.front().timeline.size(); ++i) {
-    std::vector<PolynomialSample> values;
     std::vector<int64_t> totals;
-    for (size_t k = 0; k < samples.size(); ++k) {
-      int64_t total = 0;
-      for (int64_t b : uses[k].timeline[i].bytes)
-        total += b;
-      totals.push_back(total);
-      values.push_back({samples[k].microbatch, samples[k].sequence, total});
-    }
+    for (const MemoryUse &use : uses)
+      totals.push_back(std::accumulate(use.timeline[i].bytes.begin(), use.timeline[i].bytes.end(),
+                                       int64_t{0}));
     if (!seen.insert(totals).second)
       continue;
-    std::optional<Polynomial> p = interpolate(values);
+    std::optional<Polynomial> p = exact.through(totals);
     std::string where = placeOf(plan, uses.front().timeline[i].time);
     if (!p)
       return createStringError(

@@ -63,7 +63,7 @@ struct Monomial {
 };
 constexpr Monomial kMonomials[] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}};
 
-Wide power(const Monomial &m, const PolynomialSample &at) {
+Wide power(const Monomial &m, const PolynomialFit::Point &at) {
   Wide v = 1;
   for (unsigned i = 0; i < m.b; ++i)
     v *= at.B;
@@ -163,68 +163,99 @@ bool dominated(const Polynomial &a, const Polynomial &b) {
   return true;
 }
 
-std::optional<Polynomial> interpolate(llvm::ArrayRef<PolynomialSample> samples) {
-  // With `terms` monomials of lowest degree first: solve by elimination; a contradiction asks for
-  // one more monomial.
+PolynomialFit::PolynomialFit(std::vector<Point> at) : points(std::move(at)) {
   for (unsigned terms = 1; terms <= std::size(kMonomials); ++terms) {
-    std::vector<std::vector<Rational>>
-        rows; // echelon form, each `terms` coefficients and the value
-    std::vector<unsigned> pivots;
-    bool consistent = true;
-    for (const PolynomialSample &sample : samples) {
-      std::vector<Rational> row;
-      for (unsigned t = 0; t < terms; ++t)
-        row.push_back({power(kMonomials[t], sample), 1});
-      row.push_back({sample.value, 1});
-      for (size_t r = 0; r < rows.size(); ++r) {
-        Rational factor = row[pivots[r]];
-        if (factor.n != 0)
-          for (unsigned t = 0; t <= terms; ++t)
-            row[t] = row[t] - factor * rows[r][t];
-      }
-      for (const Rational &x : row)
-        if (!x.valid)
-          return std::nullopt;
-      unsigned pivot = 0;
-      while (pivot < terms && row[pivot].n == 0)
-        ++pivot;
-      if (pivot == terms) {
-        consistent = row[terms].n == 0;
-        if (!consistent)
-          break;
-        continue;
-      }
-      Rational lead = row[pivot];
-      for (Rational &x : row)
-        x = x / lead;
-      // Keep the others reduced, so that the solution can be read off.
-      for (size_t r = 0; r < rows.size(); ++r) {
-        Rational factor = rows[r][pivot];
-        if (factor.n != 0)
-          for (unsigned t = 0; t <= terms; ++t)
-            rows[r][t] = rows[r][t] - factor * row[t];
-      }
-      rows.push_back(row);
-      pivots.push_back(pivot);
+    std::optional<Solution> solution = solve(terms);
+    if (!solution)
+      break;
+    solutions.push_back(std::move(*solution));
+  }
+}
+
+std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) const {
+  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made of
+  // in terms of the samples kept so far.
+  Solution result;
+  std::vector<std::vector<Rational>> rows;
+  for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {
+    std::vector<Rational> row(2 * terms);
+    for (unsigned t = 0; t < terms; ++t)
+      row[t] = {power(kMonomials[t], points[i]), 1};
+    row[terms + rows.size()] = {1, 1};
+    auto eliminate = [](std::vector<Rational> &from, const std::vector<Rational> &row,
+                        unsigned pivot) {
+      Rational factor = from[pivot];
+      if (factor.n != 0)
+        for (size_t t = 0; t < from.size(); ++t)
+          from[t] = from[t] - factor * row[t];
+    };
+    for (size_t r = 0; r < rows.size(); ++r)
+      eliminate(row, rows[r], result.monomials[r]);
+    unsigned pivot = 0;
+    while (pivot < terms && row[pivot].n == 0 && row[pivot].valid)
+      ++pivot;
+    if (pivot == terms)
+      continue; // depends on the samples before: a check
+    Rational lead = row[pivot];
+    for (Rational &x : row)
+      x = x / lead;
+    for (auto &other : rows)
+      eliminate(other, row, pivot);
+    rows.push_back(std::move(row));
+    result.monomials.push_back(pivot);
+    result.samples.push_back(i);
+  }
+  auto weight = [&](size_t k, size_t i) { return rows[k][terms + i]; };
+  for (size_t k = 0; k < rows.size(); ++k)
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Rational w = weight(k, i);
+      if (!w.valid || __builtin_mul_overflow(result.denominator, w.d / gcd(result.denominator, w.d),
+                                             &result.denominator))
+        return std::nullopt;
     }
-    if (!consistent)
+  for (size_t k = 0; k < rows.size(); ++k) {
+    auto &line = result.matrix.emplace_back();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Rational w = weight(k, i);
+      if (__builtin_mul_overflow(w.n, result.denominator / w.d, &line.emplace_back()))
+        return std::nullopt;
+    }
+  }
+  return result;
+}
+
+std::optional<Polynomial> PolynomialFit::through(llvm::ArrayRef<int64_t> values) const {
+  auto accumulate = [](Wide a, Wide b, Wide &sum) {
+    Wide product;
+    return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(sum, product, &sum);
+  };
+  for (const Solution &s : solutions) {
+    std::array<Wide, std::size(kMonomials)> coefficients{}; // times the denominator
+    bool holds = true;
+    for (size_t k = 0; k < s.monomials.size(); ++k)
+      for (size_t i = 0; i < s.samples.size(); ++i)
+        holds = holds &&
+                accumulate(s.matrix[k][i], values[s.samples[i]], coefficients[s.monomials[k]]);
+    for (size_t i = 0; holds && i < points.size(); ++i) {
+      Wide sum = 0;
+      for (unsigned t : s.monomials)
+        holds = holds && accumulate(coefficients[t], power(kMonomials[t], points[i]), sum);
+      holds = holds && sum == s.denominator * values[i];
+    }
+    if (!holds)
       continue;
-    // A monomial the samples do not determine is 0 (its column is free).
-    Wide denominator = 1;
-    for (const auto &row : rows) {
-      if (!row[terms].valid)
-        return std::nullopt;
-      Wide g = gcd(denominator, row[terms].d);
-      if (__builtin_mul_overflow(denominator, row[terms].d / g, &denominator) || !fits(denominator))
-        return std::nullopt;
-    }
+    Wide common = s.denominator;
+    for (Wide c : coefficients)
+      common = gcd(common, c);
     Polynomial p;
-    p.denominator = static_cast<int64_t>(denominator);
-    for (size_t r = 0; r < rows.size(); ++r) {
-      Wide v;
-      if (__builtin_mul_overflow(rows[r][terms].n, denominator / rows[r][terms].d, &v) || !fits(v))
+    if (!fits(s.denominator / common))
+      return std::nullopt;
+    p.denominator = static_cast<int64_t>(s.denominator / common);
+    for (unsigned t : s.monomials) {
+      Wide c = coefficients[t] / common;
+      if (!fits(c))
         return std::nullopt;
-      p.c[kMonomials[pivots[r]].b][kMonomials[pivots[r]].s] = static_cast<int64_t>(v);
+      p.c[kMonomials[t].b][kMonomials[t].s] = static_cast<int64_t>(c);
     }
     return p;
   }

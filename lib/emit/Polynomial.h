@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace accord {
 
@@ -30,13 +31,34 @@ std::optional<Polynomial> add(const Polynomial &a, const Polynomial &b, int64_t 
 /// Whether a <= b for all B >= 0, S >= 0, seen from the coefficients (sufficient, not necessary).
 bool dominated(const Polynomial &a, const Polynomial &b);
 
-struct PolynomialSample {
-  int64_t B, S;
-  int64_t value;
+/// Exact interpolation at fixed points. What depends on the points alone is computed once, so that
+/// each of the hundreds of quantities of a step costs a few multiplications.
+class PolynomialFit {
+public:
+  struct Point {
+    int64_t B, S;
+  };
+  explicit PolynomialFit(std::vector<Point> points);
+  size_t size() const { return points.size(); }
+  /// The polynomial of least degree that has `values[i]` at point i for all i; every point that its
+  /// coefficients do not need is a check. nullopt: there is none of this degree (or 128 bits do not
+  /// suffice).
+  std::optional<Polynomial> through(llvm::ArrayRef<int64_t> values) const;
+
+private:
+  using Wide = __int128;
+  /// coefficient[k] = sum over i of matrix[k][i] * value[samples[i]] / denominator, where k counts
+  /// the monomials that the points tell apart (the others are 0).
+  struct Solution {
+    std::vector<unsigned> monomials, samples;
+    std::vector<std::vector<Wide>> matrix;
+    Wide denominator = 1;
+  };
+  /// With the first `terms` monomials; nullopt if 128 bits do not suffice.
+  std::optional<Solution> solve(unsigned terms) const;
+
+  std::vector<Point> points;
+  std::vector<Solution> solutions; ///< fewest monomials first
 };
-/// The polynomial of least degree through all samples, found by exact elimination over 128-bit
-/// rationals; every sample that the elimination did not need is a check. nullopt: there is none of
-/// this degree (or 128 bits do not suffice).
-std::optional<Polynomial> interpolate(llvm::ArrayRef<PolynomialSample> samples);
 
 } // namespace accord

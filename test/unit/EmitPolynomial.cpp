@@ -5,12 +5,18 @@
 using namespace accord;
 
 namespace {
-std::vector<PolynomialSample> grid(auto value) {
-  std::vector<PolynomialSample> samples;
+std::vector<PolynomialFit::Point> grid() {
+  std::vector<PolynomialFit::Point> points;
   for (int64_t B : {1, 2, 5})
     for (int64_t S : {16, 48, 128, 1000})
-      samples.push_back({B, S, value(B, S)});
-  return samples;
+      points.push_back({B, S});
+  return points;
+}
+std::optional<Polynomial> interpolate(auto value) {
+  std::vector<int64_t> values;
+  for (auto [B, S] : grid())
+    values.push_back(value(B, S));
+  return PolynomialFit(grid()).through(values);
 }
 } // namespace
 
@@ -25,7 +31,7 @@ TEST(EmitPolynomial, FindsTheCoefficientsItWasMadeFrom) {
       return c[0][0] + c[0][1] * S + c[0][2] * S * S +
              B * (c[1][0] + c[1][1] * S + c[1][2] * S * S);
     };
-    auto p = interpolate(grid(value));
+    auto p = interpolate(value);
     ASSERT_TRUE(p);
     EXPECT_EQ(p->denominator, 1);
     for (int i = 0; i < 2; ++i)
@@ -36,7 +42,7 @@ TEST(EmitPolynomial, FindsTheCoefficientsItWasMadeFrom) {
 }
 
 TEST(EmitPolynomial, CausalTrianglesHaveADenominator) {
-  auto p = interpolate(grid([](int64_t B, int64_t S) { return B * S * (S + 1) / 2; }));
+  auto p = interpolate([](int64_t B, int64_t S) { return B * S * (S + 1) / 2; });
   ASSERT_TRUE(p);
   EXPECT_EQ(p->text(), "(1*B*S^2 + 1*B*S)/2");
   EXPECT_EQ((*p)(1, 4), 10);
@@ -44,15 +50,30 @@ TEST(EmitPolynomial, CausalTrianglesHaveADenominator) {
 
 TEST(EmitPolynomial, LargeCountsStayExact) {
   int64_t k = 2ll * 12288 * 51200; // the head of GPT-3
-  auto p = interpolate(grid([&](int64_t B, int64_t S) { return k * B * S; }));
+  auto p = interpolate([&](int64_t B, int64_t S) { return k * B * S; });
   ASSERT_TRUE(p);
   EXPECT_EQ(p->c[1][1], k);
 }
 
 TEST(EmitPolynomial, RefusesWhatIsNoPolynomial) {
-  EXPECT_FALSE(interpolate(grid([](int64_t B, int64_t S) { return B * S * S * S; })));
-  EXPECT_FALSE(interpolate(grid([](int64_t B, int64_t S) { return B * B; })));
-  EXPECT_FALSE(interpolate(grid([](int64_t B, int64_t S) { return (S + 99) / 100; })));
+  EXPECT_FALSE(interpolate([](int64_t B, int64_t S) { return B * S * S * S; }));
+  EXPECT_FALSE(interpolate([](int64_t B, int64_t S) { return B * B; }));
+  EXPECT_FALSE(interpolate([](int64_t B, int64_t S) { return (S + 99) / 100; }));
+}
+
+TEST(EmitPolynomial, PointsOnALineLeaveTheOtherMonomialsOut) {
+  PolynomialFit fit({{1, 512}, {2, 512}, {4, 512}});
+  std::optional<Polynomial> p = fit.through({10, 17, 31});
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->text(), "7*B + 3");
+  EXPECT_FALSE(fit.through({10, 17, 32}));
+}
+
+TEST(EmitPolynomial, WhatLeaves64BitsIsRefused) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  PolynomialFit fit({{1, 1}, {1, 2}, {1, 3}, {1, 4}});
+  EXPECT_FALSE(fit.through({most, -most, most, -most}));
+  EXPECT_EQ(fit.through({most, most, most, most})->c[0][0], most);
 }
 
 TEST(EmitPolynomial, Domination) {
