@@ -51,9 +51,10 @@ long double workOf(const Proof &p, RegionId r, size_t resource) {
 int64_t workBound(const Proof &p, const Walk &w) {
   std::vector<int64_t> follows(w.executions.size(), 0);
   for (size_t i = w.executions.size(); i-- > 0;)
-    for (uint32_t maker : w.executions[i].makers)
-      follows[maker] =
-          std::max(follows[maker], w.executions[i].end - w.executions[i].start + follows[i]);
+    for (uint32_t m = w.executions[i].makersBegin; m < w.executions[i].makersEnd; ++m) {
+      int64_t &least = follows[w.makers[m]];
+      least = std::max(least, w.executions[i].end - w.executions[i].start + follows[i]);
+    }
   struct Item {
     int64_t head = INT64_MAX, tail = INT64_MAX, times = 0;
   };

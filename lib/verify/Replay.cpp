@@ -7,6 +7,21 @@
 namespace accord {
 namespace {
 
+/// A walk comes nearly in order of time, and often quite.
+template <typename T, typename Less> void order(std::vector<T> &items, Less less) {
+  if (!std::is_sorted(items.begin(), items.end(), less))
+    std::sort(items.begin(), items.end(), less);
+}
+/// What ends and what begins, in order of time; at the same time ends come first.
+template <typename T> std::vector<T> merge(std::vector<T> ends, std::vector<T> begins) {
+  auto earlier = [](const T &a, const T &b) { return a.first < b.first; };
+  order(ends, earlier);
+  order(begins, earlier);
+  std::vector<T> all(ends.size() + begins.size());
+  std::merge(ends.begin(), ends.end(), begins.begin(), begins.end(), all.begin(), earlier);
+  return all;
+}
+
 void proveDependences(Proof &p, const Walk &w) {
   for (const Execution &e : w.executions)
     if (e.start < e.ready)
@@ -31,7 +46,7 @@ void proveCores(Proof &p, const Walk &w) {
     if (int core = p.plan.costs.operations[e.operation].core; core >= 0 && e.end > e.start)
       lanes[{core, instance[e.operation]}].push_back({e.start, e.end, e.operation});
   for (auto &[lane, busy] : lanes) {
-    std::sort(busy.begin(), busy.end(), [](const Busy &a, const Busy &b) {
+    order(busy, [](const Busy &a, const Busy &b) {
       return std::tie(a.start, a.operation) < std::tie(b.start, b.operation);
     });
     size_t longest = 0;
@@ -53,17 +68,16 @@ void proveCores(Proof &p, const Walk &w) {
 
 void proveBandwidth(Proof &p, const Walk &w) {
   for (size_t m = 0; m < p.plan.machine.memories.size(); ++m) {
-    std::vector<std::tuple<int64_t, long double>> events;
+    std::vector<std::pair<int64_t, long double>> begins, ends;
     for (const Execution &e : w.executions)
       if (long double transfer = p.plan.costs.operations[e.operation].transfer[m].value * 1e12L;
           transfer > 0 && e.end > e.start) {
         long double share = std::min(1.0L, transfer / static_cast<long double>(e.end - e.start));
-        events.push_back({e.start, share});
-        events.push_back({e.end, -share});
+        begins.push_back({e.start, share});
+        ends.push_back({e.end, -share});
       }
-    std::sort(events.begin(), events.end());
     long double used = 0;
-    for (const auto &[time, share] : events) {
+    for (const auto &[time, share] : merge(std::move(ends), std::move(begins))) {
       used += share;
       if (used > 1.000001L) {
         p.find("A0911", {}, "at {} ps operations move {:.6f} times what memory '{}' carries", time,
@@ -76,19 +90,18 @@ void proveBandwidth(Proof &p, const Walk &w) {
 }
 
 void proveMemory(Proof &p, const Walk &w) {
-  std::vector<std::pair<int64_t, int64_t>> events;
+  std::vector<std::pair<int64_t, int64_t>> begins, ends;
   for (const Buffer &b : w.buffers)
     if (b.to > b.from) {
-      events.push_back({b.from, b.bytes});
-      events.push_back({b.to, -b.bytes});
+      begins.push_back({b.from, b.bytes});
+      ends.push_back({b.to, -b.bytes});
     }
-  std::sort(events.begin(), events.end());
   int64_t now = 0;
   for (const Resident &r : p.plan.graph.residents)
     now += r.bytes;
   int64_t peak = now;
-  for (size_t i = 0; i < events.size(); ++i) {
-    now += events[i].second;
+  for (const auto &[time, bytes] : merge(std::move(ends), std::move(begins))) {
+    now += bytes;
     peak = std::max(peak, now);
   }
   int64_t reported = p.plan.memory.peak;

@@ -1,7 +1,6 @@
 #include "lib/verify/Walk.h"
 #include <algorithm>
-#include <memory>
-#include <unordered_map>
+#include <deque>
 
 namespace accord {
 namespace {
@@ -13,8 +12,9 @@ struct Instance {
   OperationId maker = kNone;
   uint32_t execution = kNone; ///< the maker's place in the list
   int buffer = -1;
-  /// Of a stack: what each iteration stashed (a stack again, in a repeat around the repeat).
-  std::shared_ptr<std::unordered_map<int64_t, Instance>> slices;
+  /// Of a stack: what each walked iteration stashed (a stack again, in a repeat around the repeat).
+  const std::vector<Instance> *slices = nullptr;
+  bool there = false;
 };
 
 class Walker {
@@ -23,7 +23,7 @@ public:
          Clock clock, int64_t most)
       : graph_(graph), durations_(durations), clock_(clock), most_(most),
         start_(graph.operations.size()), length_(graph.regions.size()),
-        owned_(graph.regions.size()) {
+        owned_(graph.regions.size()), now_(graph.values.size()) {
     if (clock == Clock::Scheduled)
       for (RegionId r = 0; r < graph.regions.size(); ++r) {
         length_[r] = schedule.regions[r].length.value;
@@ -41,25 +41,26 @@ public:
 
   void region(RegionId r, int64_t at) {
     for (auto [value, there] : owned_[r])
-      if (there && !now_.count(value))
-        now_[value] = {clock_ == Clock::Scheduled ? at : 0, kNone, kNone, buffer(value, at),
-                       nullptr};
+      if (there && !now_[value].there)
+        now_[value] = {
+            clock_ == Clock::Scheduled ? at : 0, kNone, kNone, buffer(value, at), nullptr, true};
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
       if (op.body != kNone) {
         repeat(id, at + start_[id]);
         continue;
       }
-      Execution e{id, 0, 0, 0, {}, kNone};
+      Execution e{id, 0, 0, 0, static_cast<uint32_t>(out.makers.size()), 0, kNone};
       for (ValueId v : op.operands)
         if (auto instance = find(v)) {
           if (clock_ == Clock::Earliest && instance->execution != kNone)
-            e.makers.push_back(instance->execution);
+            out.makers.push_back(instance->execution);
           if (instance->ready > e.ready) {
             e.ready = instance->ready;
             e.last = instance->maker;
           }
         }
+      e.makersEnd = static_cast<uint32_t>(out.makers.size());
       e.start = clock_ == Clock::Scheduled ? at + start_[id] : e.ready;
       e.end = e.start + durations_[id];
       bool view = op.core == CoreKind::None;
@@ -69,7 +70,7 @@ public:
         for (ValueId v : op.operands)
           hold(v, e.end);
       for (ValueId v : op.results) {
-        Instance made{e.end, id, static_cast<uint32_t>(out.executions.size()), -1, nullptr};
+        Instance made{e.end, id, static_cast<uint32_t>(out.executions.size()), -1, nullptr, true};
         if (ValueId of = graph_.values[v].alias; of == kNone)
           made.buffer = buffer(v, e.start);
         else if (auto base = find(of)) {
@@ -81,7 +82,7 @@ public:
           hold(v, e.end);
       }
       out.end = std::max(out.end, e.end);
-      out.executions.push_back(std::move(e));
+      out.executions.push_back(e);
     }
   }
 
@@ -90,8 +91,8 @@ public:
 private:
   const Instance *find(ValueId v) const {
     for (; v != kNone; v = graph_.values[v].alias)
-      if (auto found = now_.find(v); found != now_.end())
-        return &found->second;
+      if (now_[v].there)
+        return &now_[v];
     return nullptr;
   }
   int buffer(ValueId v, int64_t at) {
@@ -110,7 +111,7 @@ private:
   void hold(const Instance &instance, int64_t until) {
     holdBuffer(instance.buffer, until);
     if (instance.slices)
-      for (auto &[index, slice] : *instance.slices)
+      for (const Instance &slice : *instance.slices)
         hold(slice, until);
   }
   void hold(ValueId v, int64_t until) {
@@ -118,60 +119,72 @@ private:
       hold(*instance, until);
   }
 
+  /// Which of the walked iterations it is; -1: it is left out.
+  int64_t walked(int64_t iteration, int64_t count) const {
+    if (count <= most_ || iteration < most_ / 2)
+      return iteration;
+    return iteration < count - most_ / 2 ? -1 : iteration - (count - most_ / 2) + most_ / 2;
+  }
+
   void repeat(OperationId id, int64_t at) {
     RegionId r = graph_.operations[id].body;
     const Region &body = graph_.regions[r];
-    std::vector<Instance> carried(body.carried.size());
+    std::vector<Instance> carried(body.carried.size()), next(body.carried.size());
     for (size_t k = 0; k < carried.size(); ++k)
       if (auto initial = find(body.carried[k].initial))
         carried[k] = *initial;
-    std::vector<std::unordered_map<int64_t, Instance>> stashes(body.stashed.size());
+    std::vector<std::vector<Instance>> stashes(body.stashed.size());
     int64_t before = out.end;
     out.end = 0;
     for (int64_t i = 0; i < body.count; ++i) {
-      if (body.count > most_ && i == most_ / 2) {
+      if (walked(i, body.count) < 0) {
         i = body.count - most_ / 2;
         out.complete = false;
       }
       for (auto [value, there] : owned_[r])
-        now_.erase(value);
-      for (size_t k = 0; k < carried.size(); ++k)
+        now_[value].there = false;
+      for (size_t k = 0; k < carried.size(); ++k) {
         now_[body.carried[k].argument] = carried[k];
+        now_[body.carried[k].argument].there = true;
+      }
       for (const Region::Slice &s : body.unstashed) {
         Instance slice;
         if (auto stack = find(s.stacked); stack && stack->slices) {
-          if (auto found = stack->slices->find(body.count - 1 - i); found != stack->slices->end())
-            slice = found->second;
+          int64_t index = walked(body.count - 1 - i, body.count);
+          if (index >= 0 && index < static_cast<int64_t>(stack->slices->size()))
+            slice = (*stack->slices)[index];
         } else if (stack) {
           slice = *stack;
         }
+        slice.there = true;
         now_[s.inside] = slice;
       }
       region(r, at + i * length_[r]);
-      std::vector<Instance> next(carried.size());
-      for (size_t k = 0; k < carried.size(); ++k)
-        if (auto yielded = find(body.carried[k].yielded))
-          next[k] = *yielded;
-      carried = next;
-      for (size_t k = 0; k < stashes.size(); ++k)
-        if (auto inside = find(body.stashed[k].inside))
-          stashes[k][i] = *inside;
+      for (size_t k = 0; k < carried.size(); ++k) {
+        auto yielded = find(body.carried[k].yielded);
+        next[k] = yielded ? *yielded : Instance{};
+      }
+      carried.swap(next);
+      for (size_t k = 0; k < stashes.size(); ++k) {
+        auto inside = find(body.stashed[k].inside);
+        stashes[k].push_back(inside ? *inside : Instance{});
+      }
     }
     // What leaves the repeat was made by it, as its parent sees it. As a whole it is there when the
     // repeat has ended.
     int64_t last = clock_ == Clock::Scheduled ? at + body.count * length_[r] : out.end;
     for (ValueId v : graph_.operations[id].results)
-      now_[v] = {last, id, kNone, -1, nullptr};
+      now_[v] = {last, id, kNone, -1, nullptr, true};
     for (size_t k = 0; k < stashes.size(); ++k) {
       int64_t ready = 0;
-      for (auto &[index, slice] : stashes[k])
+      for (const Instance &slice : stashes[k])
         ready = std::max(ready, slice.ready);
-      auto slices = std::make_shared<std::unordered_map<int64_t, Instance>>(std::move(stashes[k]));
-      now_[body.stashed[k].stacked] = {ready, id, kNone, -1, std::move(slices)};
+      stacks_.push_back(std::move(stashes[k]));
+      now_[body.stashed[k].stacked] = {ready, id, kNone, -1, &stacks_.back(), true};
     }
     for (size_t k = 0; k < carried.size(); ++k)
-      now_[body.carried[k].result] = {carried[k].ready, id, carried[k].execution, carried[k].buffer,
-                                      carried[k].slices};
+      now_[body.carried[k].result] = {carried[k].ready,  id,   carried[k].execution,
+                                      carried[k].buffer, carried[k].slices, true};
     out.end = std::max(before, out.end);
   }
 
@@ -182,7 +195,8 @@ private:
   std::vector<int64_t> start_, length_;
   std::vector<std::vector<std::pair<ValueId, bool>>>
       owned_; ///< by region: its values, and whether they are there from the start
-  std::unordered_map<ValueId, Instance> now_;
+  std::vector<Instance> now_; ///< by ValueId
+  std::deque<std::vector<Instance>> stacks_;
 };
 
 /// Executions when repeats are cut to `most` iterations.

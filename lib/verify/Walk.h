@@ -9,8 +9,8 @@ struct Execution {
   OperationId operation;
   int64_t start, end; ///< from the start of the region that is walked
   int64_t ready;      ///< when the last value that it reads is there
-  /// Where in the list those stand that made what it reads.
-  std::vector<uint32_t> makers;
+  /// Its part of the walk's `makers`.
+  uint32_t makersBegin, makersEnd;
   OperationId last; ///< the operation that made that value, kNone if it was there from the start
 };
 
@@ -22,7 +22,9 @@ struct Buffer {
 
 struct Walk {
   std::vector<Execution> executions; ///< without repeats
-  std::vector<Buffer> buffers;       ///< memory besides the residents
+  /// Where in the list those stand that made what an execution reads (Clock::Earliest only).
+  std::vector<uint32_t> makers;
+  std::vector<Buffer> buffers; ///< memory besides the residents
   int64_t end = 0;
   bool complete = true; ///< false: iterations in the middle of long repeats were left out
 };
