@@ -187,9 +187,22 @@ struct Rule {
 struct Entry {
   SourceRange range;
   std::string doc; ///< documentation comment before it, lines joined by \n
-  std::variant<KeyValue, Node, Path, Rule> node;
-  Clauses clauses;
-  template <class T> const T *as() const { return std::get_if<T>(&node); }
+  // Most entries are a key and its value: what is large or rare lies elsewhere.
+  std::variant<KeyValue, std::unique_ptr<Node>, Path, Rule> node;
+  std::unique_ptr<Clauses> given; ///< null: none
+
+  const Clauses &clauses() const {
+    static const Clauses none;
+    return given ? *given : none;
+  }
+  template <class T> const T *as() const {
+    if constexpr (std::is_same_v<T, Node>) {
+      auto *boxed = std::get_if<std::unique_ptr<Node>>(&node);
+      return boxed ? boxed->get() : nullptr;
+    } else {
+      return std::get_if<T>(&node);
+    }
+  }
 };
 
 // ---- Statements: the body of a module or model

@@ -55,10 +55,13 @@ Builder::Kids Builder::kids(antlr4::ParserRuleContext *context) const {
   Kids result;
   for (antlr4::tree::ParseTree *child : context->children) {
     Kid kid;
-    // Most children are plain tokens, and asking for the exact type is cheaper than a cast that
-    // fails.
-    bool token = typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
-    if (auto *rule = token ? nullptr : dynamic_cast<antlr4::ParserRuleContext *>(child)) {
+    // Asking for the type is dear, and seldom needed: tokens have no children.
+    bool token = clean ? child->children.empty()
+                       : typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
+    auto *rule = token   ? nullptr
+                 : clean ? static_cast<antlr4::ParserRuleContext *>(child)
+                         : dynamic_cast<antlr4::ParserRuleContext *>(child);
+    if (rule) {
       // A rule that failed before its first token has nothing to say.
       if (rule->children.empty())
         continue;

@@ -51,9 +51,14 @@ std::vector<Rule> ruleTable(const std::vector<std::string> &names);
 
 class Builder {
 public:
-  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<Rule> rules)
-      : diags(diags), file(file), list(list), rules(std::move(rules)) {}
+  /// `clean`: of trees without errors, in which every rule has a token.
+  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<Rule> rules,
+          bool clean)
+      : diags(diags), file(file), list(list), rules(std::move(rules)), clean(clean) {}
+  /// A whole file, or its parts one by one.
   void build(antlr4::ParserRuleContext *tree);
+  void importLine(antlr4::ParserRuleContext *context);
+  void declaration(antlr4::ParserRuleContext *context);
 
 private:
   /// A child: a rule with its context, or a token with its index.
@@ -76,8 +81,6 @@ private:
   void addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments);
 
   // Declarations.cpp
-  void importLine(antlr4::ParserRuleContext *context);
-  void declaration(antlr4::ParserRuleContext *context);
   void describe(antlr4::ParserRuleContext *context, ast::Declaration &result);
   void module(antlr4::ParserRuleContext *context, ast::Declaration &result);
   void parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result);
@@ -85,7 +88,7 @@ private:
   void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
   void entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
   bool item(antlr4::ParserRuleContext *context, ast::Entry &result);
-  void clause(antlr4::ParserRuleContext *context, ast::Clauses &result);
+  void clause(antlr4::ParserRuleContext *context, ast::Entry &entry);
   // Statements.cpp
   void body(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result);
   void statement(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result);
@@ -110,6 +113,7 @@ private:
   ast::File &file;
   const TokenList &list;
   std::vector<Rule> rules;
+  bool clean;
 };
 
 } // namespace accord::syntax

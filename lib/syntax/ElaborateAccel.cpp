@@ -242,7 +242,7 @@ void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
           .help("for example: require area <= 600 mm2");
     accel::RequireOp::create(builder, where, builder.getStringAttr(text), label, condition);
   } else if (rule.kind == ast::RuleKind::Prefer) {
-    Constant weight = entry.clauses.weight ? evaluate(*entry.clauses.weight, diags, lookup)
+    Constant weight = entry.clauses().weight ? evaluate(*entry.clauses().weight, diags, lookup)
                                            : Constant{rule.expr->range, Quantity::number(1)};
     auto *q = weight.as<Quantity>();
     if (q)
@@ -281,8 +281,8 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       subtypeBlock(*node, entry);
     else if (node && (node->kind.text == "power" || node->kind.text == "area"))
       plainBlock(*node, entry);
-    else if (node && node->kind.text == "efficiency" && entry.clauses.from)
-      op->setAttr(kCalibration, builder.getStringAttr(entry.clauses.from->value));
+    else if (node && node->kind.text == "efficiency" && entry.clauses().from)
+      op->setAttr(kCalibration, builder.getStringAttr(entry.clauses().from->value));
     else if (node && node->kind.text == "microarchitecture")
       op->setAttr(kMicroarchitecture, builder.getStringAttr(declaration.name.text));
     else if (node)

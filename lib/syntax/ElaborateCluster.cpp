@@ -22,11 +22,11 @@ void MachineElaborator::price(const ast::KeyValue &pair, const ast::Entry &entry
   }
   keys.set("amount",
            accel::QuantityAttr::get(&context, *q, textOf(pair.value->range),
-                                    entry.clauses.source ? entry.clauses.source->value : ""),
+                                    entry.clauses().source ? entry.clauses().source->value : ""),
            pair.key.range);
-  if (entry.clauses.per)
-    if (auto *reference = entry.clauses.per->as<ast::Reference>())
-      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name), entry.clauses.per->range);
+  if (entry.clauses().per)
+    if (auto *reference = entry.clauses().per->as<ast::Reference>())
+      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name), entry.clauses().per->range);
   accel::PriceOp::create(builder, keys.location(pair.key.range), keys.dictionary());
 }
 

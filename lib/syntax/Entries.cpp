@@ -38,10 +38,13 @@ void Builder::addArguments(antlr4::ParserRuleContext *context,
   }
 }
 
-void Builder::clause(antlr4::ParserRuleContext *context, ast::Clauses &result) {
+void Builder::clause(antlr4::ParserRuleContext *context, ast::Entry &entry) {
   Kids parts = kids(context);
   if (parts.empty())
     return;
+  if (!entry.given)
+    entry.given = std::make_unique<ast::Clauses>();
+  ast::Clauses &result = *entry.given;
   SourceRange place = range(context);
   auto twice = [&](bool given) {
     if (given)
@@ -99,7 +102,7 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
     if (kid.type == P::ASSIGN)
       continue;
     if (kid.rule == Rule::Clause) {
-      clause(kid.context, result.clauses);
+      clause(kid.context, result);
       continue;
     }
     if (kid.rule == Rule::Expr) {
@@ -142,7 +145,7 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
     result.node = ast::KeyValue{std::move(node.kind), std::move(node.value)};
     return true;
   }
-  result.node = std::move(node);
+  result.node = std::make_unique<ast::Node>(std::move(node));
   return true;
 }
 
@@ -178,13 +181,13 @@ void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
       else if (kid.rule == Rule::Expr)
         rule.expr = expr(kid.context);
       else if (kid.rule == Rule::Clause)
-        clause(kid.context, made.clauses);
+        clause(kid.context, made);
     }
     if (!rule.expr)
       return;
-    if (made.clauses.weight && rule.kind != ast::RuleKind::Prefer)
+    if (made.clauses().weight && rule.kind != ast::RuleKind::Prefer)
       diags
-          .error(Code::UnexpectedClause, made.clauses.weight->range,
+          .error(Code::UnexpectedClause, made.clauses().weight->range,
                  "only 'prefer' takes a 'weight'")
           .help("what is required must hold, whatever it weighs");
     made.node = std::move(rule);

@@ -17,7 +17,7 @@ static_assert(size_t(AccelParser::MODEL) == size_t(P::MODEL) &&
 std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment> &comments) {
   llvm::StringRef text = diags.sources().text(file);
   std::vector<Token> tokens;
-  tokens.reserve(text.size() / 6);
+  tokens.reserve(text.size() / 4);
   uint32_t line = 1, lastLine = 0, skipped = 0;
   bool foreign = false; // the last token is a name with letters the language does not have
   size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark is no text
@@ -89,7 +89,7 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
   return tokens;
 }
 
-static size_t closerOf(size_t opener) {
+static uint16_t closerOf(size_t opener) {
   return opener == P::LBRACE ? P::RBRACE : opener == P::LPAREN ? P::RPAREN : P::RBRACKET;
 }
 

@@ -71,6 +71,7 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
           diags.error(Code::EmptyFile, start, "the file only imports and declares nothing");
       }
     }
+    file->layout.tokens.reserve(list.tokens.size());
     for (const syntax::Token &token : list.tokens)
       file->layout.tokens.push_back({{id, token.begin, token.end}, syntax::layoutKind(token.type)});
     file->comments = std::move(list.comments);

@@ -9,8 +9,11 @@ namespace accord::syntax {
 
 class ParserToken final : public antlr4::Token {
 public:
-  ParserToken(size_t type, size_t index, uint32_t line) : type(type), index(index), line(line) {}
-  size_t getType() const override { return type; }
+  ParserToken(size_t type, size_t index, uint32_t line)
+      : type(static_cast<uint32_t>(type)), index(static_cast<uint32_t>(index)), line(line) {}
+  size_t getType() const override {
+    return type == kEnd ? antlr4::Token::EOF : type; // ANTLR's end is the largest size_t
+  }
   size_t getTokenIndex() const override { return index; }
   size_t getLine() const override { return line; }
   // What follows is asked for only by ANTLR's own messages, which are never made.
@@ -24,8 +27,8 @@ public:
   std::string toString() const override { return {}; }
 
 private:
-  size_t type, index;
-  uint32_t line;
+  static constexpr auto kEnd = static_cast<uint32_t>(antlr4::Token::EOF);
+  uint32_t type, index, line;
 };
 
 /// The tokens of a list with the end of the file behind them; a token's index is that in the list.

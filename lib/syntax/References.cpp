@@ -33,9 +33,8 @@ public:
   void visit(const std::vector<ast::Entry> &entries) {
     for (const ast::Entry &entry : entries) {
       std::visit([&](const auto &node) { one(node); }, entry.node);
-      for (const ast::ExprPtr *clause :
-           {&entry.clauses.per, &entry.clauses.weight, &entry.clauses.confidence,
-            &entry.clauses.samples, &entry.clauses.error})
+      const ast::Clauses &c = entry.clauses();
+      for (const ast::ExprPtr *clause : {&c.per, &c.weight, &c.confidence, &c.samples, &c.error})
         visit(*clause);
     }
   }
@@ -91,6 +90,7 @@ private:
   void one(const ast::Shape &s) { visit(s.dims); }
 
   void one(const ast::KeyValue &k) { visit(k.value); }
+  void one(const std::unique_ptr<ast::Node> &node) { one(*node); }
   void one(const ast::Node &n) {
     names.insert(n.type.text);
     visit(n.arguments);

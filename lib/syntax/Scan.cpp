@@ -12,10 +12,10 @@ namespace {
 
 bool isNameByte(char c) { return llvm::isAlnum(c) || c == '_'; }
 
-size_t wordType(llvm::StringRef word) {
+uint16_t wordType(llvm::StringRef word) {
   if (word.size() < 2 || word.size() > 5)
     return P::IDENT;
-  return llvm::StringSwitch<size_t>(word)
+  return llvm::StringSwitch<uint16_t>(word)
       .Case("if", P::IF)
       .Case("then", P::THEN)
       .Case("else", P::ELSE)
@@ -66,7 +66,7 @@ Scanned string(llvm::StringRef text, size_t at) {
 
 Scanned symbol(llvm::StringRef text, size_t at) {
   char next = at + 1 < text.size() ? text[at + 1] : '\0';
-  auto either = [&](char second, size_t both, size_t one) {
+  auto either = [&](char second, uint16_t both, uint16_t one) {
     return next == second ? Scanned{both, at + 2} : Scanned{one, at + 1};
   };
   switch (text[at]) {

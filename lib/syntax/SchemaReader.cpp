@@ -279,23 +279,23 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
   }
   Constant value = evaluate(*pair.value, diags, lookup);
   std::string text = diags.sources().text(pair.value->range).str();
-  if (entry.clauses.per && !value.failed()) { // 1.4 mm2 per 1 MiB
-    Constant per = evaluate(*entry.clauses.per, diags, lookup);
+  if (entry.clauses().per && !value.failed()) { // 1.4 mm2 per 1 MiB
+    Constant per = evaluate(*entry.clauses().per, diags, lookup);
     auto *a = value.as<Quantity>(), *b = per.as<Quantity>();
     if (a && b) {
       auto ratio = divide(*a, *b);
       if (!ratio) {
-        diags.error(ratio.problem().code, entry.clauses.per->range, ratio.problem().message);
+        diags.error(ratio.problem().code, entry.clauses().per->range, ratio.problem().message);
         return;
       }
       value.content = *ratio;
-      text = diags.sources().text(pair.value->range.to(entry.clauses.per->range)).str();
+      text = diags.sources().text(pair.value->range.to(entry.clauses().per->range)).str();
     }
   }
   if (value.failed())
     return;
   Attribute attribute =
-      convert(*key, value, text, entry.clauses.source ? entry.clauses.source->value : "");
+      convert(*key, value, text, entry.clauses().source ? entry.clauses().source->value : "");
   if (!attribute)
     return;
   if (std::string why = accel::whyNot(*key, attribute); !why.empty()) {

@@ -9,9 +9,9 @@
 namespace accord::syntax {
 
 struct Token {
-  size_t type = 0; ///< a constant of the generated parsers, the same in both
   uint32_t begin = 0, end = 0;
   uint32_t line = 1;
+  uint16_t type = 0;  ///< a constant of the generated parsers, the same in both
   bool first = false; ///< of its line
 };
 
@@ -30,7 +30,7 @@ struct TokenList {
 bool tokenize(Diagnostics &diags, FileId file, ast::Language language, TokenList &result);
 
 struct Scanned {
-  size_t type; ///< a token rule of Common.g4
+  uint16_t type; ///< a token rule of Common.g4
   size_t end;  ///< of the token, in bytes
 };
 /// The token that starts at byte `at` of UTF-8 text, where no blank is: the longest match of the

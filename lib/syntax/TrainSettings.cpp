@@ -61,8 +61,8 @@ public:
         diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
             .suggest(meant = nearest(key->text, keys))
             .help("keys of a training: batch, precision, optimizer, data, search");
-      if (entry.clauses.per)
-        diags.error(Code::UnexpectedClause, entry.clauses.per->range,
+      if (entry.clauses().per)
+        diags.error(Code::UnexpectedClause, entry.clauses().per->range,
                     fmt::format("'{}' of a training takes no 'per'", key->text));
     }
     if (!seen.count("batch") && meant != "batch")

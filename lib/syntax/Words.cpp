@@ -114,7 +114,7 @@ private:
     return at(i + 1) != P::IDENT ||
            (afterNext != P::ASSIGN && afterNext != P::COLON && afterNext != P::LBRACE);
   }
-  size_t when(bool condition, size_t type) const { return condition ? type : size_t(P::IDENT); }
+  static uint16_t when(bool condition, uint16_t type) { return condition ? type : P::IDENT; }
 
   bool isPath() const {
     if (!inBlock() || !atStart())
@@ -137,14 +137,14 @@ private:
     return left && right && !callOfX;
   }
 
-  size_t typeOf(llvm::StringRef name) {
+  uint16_t typeOf(llvm::StringRef name) {
     size_t next = at(i + 1), afterNext = at(i + 2);
     bool value = startsOperand(next) && next != P::STRING;
     // A label stands between the word and a ':'.
     if (i > 0 && next == P::COLON && previous() >= P::REQUIRE && previous() <= P::MINIMIZE)
       return P::LABEL;
-    size_t type =
-        llvm::StringSwitch<size_t>(name)
+    uint16_t type =
+        llvm::StringSwitch<uint16_t>(name)
             .Case("import", when(next == P::STRING, P::IMPORT))
             .Case("let", when(atStart() && next == P::IDENT &&
                                   (afterNext == P::ASSIGN || afterNext == P::COMMA),
@@ -176,7 +176,7 @@ private:
       return type;
     if (!isDnn)
       return when(name == "x" && isCross(), P::CROSS);
-    return llvm::StringSwitch<size_t>(name)
+    return llvm::StringSwitch<uint16_t>(name)
         .Case("input", when(inBlock() && next == P::IDENT && afterNext == P::COLON, P::INPUT))
         .Case("var", when(atStart() && next == P::IDENT &&
                               (afterNext == P::ASSIGN || afterNext == P::COMMA),

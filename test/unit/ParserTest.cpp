@@ -59,7 +59,7 @@ TEST(Parser, EntriesOfAMachine) {
   const auto *hbm = t.entries[0].as<ast::Node>();
   ASSERT_TRUE(hbm && hbm->entries.size() == 2);
   EXPECT_EQ(hbm->kind.text + hbm->name.text + hbm->type.text, "memoryhbmdram");
-  EXPECT_EQ(hbm->entries[1].clauses.source->value, "sheet");
+  EXPECT_EQ(hbm->entries[1].clauses().source->value, "sheet");
   const auto *capacity = hbm->entries[0].as<ast::KeyValue>();
   EXPECT_EQ(capacity->value->as<ast::Number>()->value, *parseQuantity("16 GiB"));
   const auto *core = t.entries[1].as<ast::Node>();
@@ -70,8 +70,8 @@ TEST(Parser, EntriesOfAMachine) {
   EXPECT_TRUE(t.entries[4].as<ast::Node>()->value->as<ast::Text>());
   const auto *rule = t.entries[5].as<ast::Rule>();
   EXPECT_TRUE(rule->kind == ast::RuleKind::Prefer && rule->label.text == "small" &&
-              t.entries[5].clauses.weight);
-  EXPECT_EQ(t.entries[6].clauses.from->value, "c");
+              t.entries[5].clauses().weight);
+  EXPECT_EQ(t.entries[6].clauses().from->value, "c");
 }
 
 TEST(Parser, StatementsOfAModel) {
