@@ -1,5 +1,4 @@
 #include "lib/analysis/Totals.h"
-#include <algorithm>
 
 namespace accord {
 namespace {
@@ -25,9 +24,7 @@ StepTotals stepTotals(const WorkGraph &graph, const Costs &costs) {
     const OperationCost &cost = costs.operations[id];
     Count times = graph.executions(id);
     add(totals.all, op, cost, times);
-    add(totals.byPhase[static_cast<unsigned>(op.phase)], op, cost, times);
-    add(totals.byCoreKind[static_cast<unsigned>(op.core)], op, cost, times);
-    add(totals.byKind[op.kind], op, cost, times);
+    add(totals.byKind[{op.kind, op.phase}], op, cost, times);
     if (cost.core >= 0)
       add(totals.byCore[{cost.core, cost.type}], op, cost, times);
   }
@@ -38,43 +35,16 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
   double atPeak = 0;
   for (const auto &[where, work] : totals.byCore) {
     const Core &core = machine.cores[where.first];
-    auto peak = core.peak.find(where.second);
-    double one =
-        peak != core.peak.end()
-            ? peak->second.value
-            : (core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
-                             : static_cast<double>(core.lanes)) *
-                  machine.clock.value;
-    if (one > 0)
-      atPeak +=
-          static_cast<double>(work.contractionFlops) / (one * static_cast<double>(core.count));
+    FlopsPerSecond peak =
+        peakOfOne(machine, core, where.second) * static_cast<double>(core.count);
+    if (peak.value > 0)
+      atPeak += static_cast<double>(work.contractionFlops) / peak.value;
   }
   return step.value > 0 ? atPeak / step.value : 0;
 }
 
 Joules stepEnergy(const StepTotals &totals, const Machine &machine, Seconds step) {
   return totals.all.energy + machine.idle * step;
-}
-
-std::vector<Share> topOperations(const WorkGraph &graph, const Costs &costs,
-                                 const std::vector<OperationId> &chain, unsigned most) {
-  std::vector<Share> shares;
-  double sum = 0;
-  for (OperationId id : chain) {
-    if (graph.operations[id].body != kNone)
-      continue;
-    Seconds total = costs.operations[id].time * static_cast<double>(graph.executions(id));
-    sum += total.value;
-    shares.push_back({id, total, 0});
-  }
-  std::sort(shares.begin(), shares.end(), [](const Share &a, const Share &b) {
-    return a.total != b.total ? a.total > b.total : a.operation < b.operation;
-  });
-  if (shares.size() > most)
-    shares.resize(most);
-  for (Share &share : shares)
-    share.share = sum > 0 ? share.total.value / sum : 0;
-  return shares;
 }
 
 } // namespace accord

@@ -2,13 +2,9 @@
 #pragma once
 #include "lib/model/Costs.h"
 #include "lib/model/Schedule.h"
-#include <array>
 #include <map>
 
 namespace accord {
-
-constexpr unsigned kPhases = 5;
-constexpr unsigned kCoreKinds = 3;
 
 struct Work {
   Count executions = 0;
@@ -20,9 +16,7 @@ struct Work {
 };
 struct StepTotals {
   Work all;
-  std::array<Work, kPhases> byPhase;
-  std::array<Work, kCoreKinds> byCoreKind;
-  std::map<std::string, Work> byKind;                 ///< "linear", "softmax", …
+  std::map<std::pair<std::string, Phase>, Work> byKind; ///< "linear", "softmax", …
   std::map<std::pair<int, std::string>, Work> byCore; ///< core index and the arithmetic used
 };
 /// Over all operations that are no repeats, times their executions. `costs` by OperationId.
@@ -35,14 +29,5 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
 
 /// Joules of a step: what the operations use and the idle power over the whole step.
 Joules stepEnergy(const StepTotals &totals, const Machine &machine, Seconds step);
-
-/// Operations on the critical path by time * executions, largest first; repeats are left out.
-struct Share {
-  OperationId operation = kNone;
-  Seconds total;
-  double share = 0; ///< of the chain's total
-};
-std::vector<Share> topOperations(const WorkGraph &graph, const Costs &costs,
-                                 const std::vector<OperationId> &chain, unsigned most);
 
 } // namespace accord

@@ -7,25 +7,20 @@ namespace {
 
 double ceilDiv(double a, double b) { return std::ceil(a / b); }
 
-/// Peak of one core: stated for the type, or one multiply-accumulate per cell (one operation per
-/// lane) and cycle.
-std::variant<FlopsPerSecond, Issue> peakOfOne(const CostQuery &q, Assumptions &assumptions) {
+std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
-  if (auto stated = core.peak.find(q.type); stated != core.peak.end() && stated->second.value > 0)
-    return stated->second;
-  double perCycle = core.rows > 0 && core.cols > 0
-                        ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
-                        : static_cast<double>(core.lanes);
-  if (perCycle <= 0 || q.machine.clock.value <= 0)
+  FlopsPerSecond peak = accord::peakOfOne(q.machine, core, q.type);
+  if (peak.value <= 0)
     return Issue{"A0451",
                  fmt::format("'{}' needs the {} peak of core '{}' of '{}', which states neither it "
                              "nor an array or lanes with a clock",
                              q.operation.name, q.type, core.name, q.machine.name),
                  q.operation.location,
                  {{q.machine.location, fmt::format("'{}' is described here", q.machine.name)}}};
-  assumptions.insert(fmt::format("core '{}' does {:.0f} {} FLOP a cycle, from its {}", core.name,
-                                 perCycle, q.type, core.rows > 0 ? "array" : "lanes"));
-  return (Flops(perCycle) / Cycles(1)) * q.machine.clock;
+  if (!core.peak.count(q.type))
+    assumptions.insert(fmt::format("core '{}' does {:.0f} {} FLOP a cycle, from its {}", core.name,
+                                   flopsPerCycle(core), q.type, core.rows > 0 ? "array" : "lanes"));
+  return peak;
 }
 
 ComputeTime timeAt(const CostQuery &q, FlopsPerSecond peak, double utilization,
@@ -57,7 +52,7 @@ class PeakModel : public CostModel {
 public:
   std::variant<ComputeTime, Issue> compute(const CostQuery &q,
                                            Assumptions &assumptions) const override {
-    auto peak = peakOfOne(q, assumptions);
+    auto peak = peakFor(q, assumptions);
     if (auto *issue = std::get_if<Issue>(&peak))
       return std::move(*issue);
     assumeSpread(q, assumptions);
@@ -69,7 +64,7 @@ class ArrayModel : public CostModel {
 public:
   std::variant<ComputeTime, Issue> compute(const CostQuery &q,
                                            Assumptions &assumptions) const override {
-    auto peak = peakOfOne(q, assumptions);
+    auto peak = peakFor(q, assumptions);
     if (auto *issue = std::get_if<Issue>(&peak))
       return std::move(*issue);
     assumeSpread(q, assumptions);
@@ -122,7 +117,7 @@ class VectorModel : public CostModel {
 public:
   std::variant<ComputeTime, Issue> compute(const CostQuery &q,
                                            Assumptions &assumptions) const override {
-    auto peak = peakOfOne(q, assumptions);
+    auto peak = peakFor(q, assumptions);
     if (auto *issue = std::get_if<Issue>(&peak))
       return std::move(*issue);
     assumeSpread(q, assumptions);

@@ -21,14 +21,10 @@ std::string modelFor(const Core &core, const std::string &asked) {
 
 /// FLOP/s of all instances for a type; 0 if the core cannot do it.
 double rateOf(const Machine &machine, const Core &core, const std::string &type) {
-  double one = 0;
-  if (auto stated = core.peak.find(type); stated != core.peak.end())
-    one = stated->second.value;
-  else if (core.peak.empty()) // an array or lanes without types: whatever type is asked for
-    one = (core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
-                         : static_cast<double>(core.lanes)) *
-          machine.clock.value;
-  return one * static_cast<double>(core.count) * core.efficiency;
+  // An array or lanes without types do whatever type is asked for.
+  if (!core.peak.empty() && !core.peak.count(type))
+    return 0;
+  return peakOfOne(machine, core, type).value * static_cast<double>(core.count) * core.efficiency;
 }
 
 Issue noCore(const Operation &op, const Machine &machine) {

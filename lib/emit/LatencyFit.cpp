@@ -166,12 +166,7 @@ private:
     if (cost.core >= 0) {
       const Core &core = plan.machine.cores[cost.core];
       std::string type = cost.type.empty() ? plan.graph.operations[id].type : cost.type;
-      double perCycle = core.rows > 0 && core.cols > 0
-                            ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
-                            : static_cast<double>(core.lanes);
-      auto stated = core.peak.find(type);
-      double peak =
-          stated != core.peak.end() ? stated->second.value : perCycle * plan.machine.clock.value;
+      double peak = peakOfOne(plan.machine, core, type).value;
       // In the order the cost models multiply, so that the bits agree.
       out.rate = peak * static_cast<double>(core.count) * core.efficiency;
       for (Tilings &candidate : tilings(id, core)) {

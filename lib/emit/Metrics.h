@@ -21,20 +21,7 @@ struct Metrics {
   Joules energy;                       ///< of one step, idle power included
   double gap = 0;
 };
-/// Of all instances of a core: stated for the type, or one multiply-accumulate per cell (one
-/// operation per lane) and cycle, as the cost models have it.
-FlopsPerSecond peakOf(const Machine &machine, const Core &core, const std::string &type);
-
 Metrics measure(const Plan &plan);
-
-/// One step by operation kind and phase: busy time, not elapsed time (operations overlap).
-struct KindTime {
-  std::string kind;
-  Phase phase;
-  Seconds time;
-  Count flops = 0;
-};
-std::vector<KindTime> timeByKind(const Plan &plan);
 
 /// Operations by `time * executions`, most expensive first; repeats are left out, their bodies are
 /// in.

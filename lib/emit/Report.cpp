@@ -1,4 +1,5 @@
 #include "lib/emit/Report.h"
+#include "lib/analysis/Totals.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
@@ -110,10 +111,11 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
     phases.push_back(name(static_cast<Phase>(p)));
   for (unsigned c = 0; c < kCategories; ++c)
     categories.push_back(name(static_cast<Category>(c)));
-  for (const KindTime &k : timeByKind(plan))
-    kinds.push_back(json::Object{{"kind", jsonString(k.kind)},
-                                 {"phase", static_cast<int>(k.phase)},
-                                 {"time", k.time.value}});
+  for (const auto &[of, work] : stepTotals(plan.graph, plan.costs).byKind)
+    if (work.time.value > 0)
+      kinds.push_back(json::Object{{"kind", jsonString(of.first)},
+                                   {"phase", static_cast<int>(of.second)},
+                                   {"time", work.time.value}});
   for (const Expense &e : expenses(plan)) {
     if (top.size() == 25)
       break;
@@ -132,9 +134,9 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
       used.insert({cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type});
   for (const auto &[index, type] : used) {
     const Core &core = plan.machine.cores[index];
-    roofs.push_back(json::Object{{"core", jsonString(core.name)},
-                                 {"type", jsonString(type)},
-                                 {"peak", peakOf(plan.machine, core, type).value}});
+    double peak = peakOfOne(plan.machine, core, type).value * static_cast<double>(core.count);
+    roofs.push_back(
+        json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak}});
   }
   for (const std::string &text : plan.assumptions)
     assumptions.push_back(jsonString(text));

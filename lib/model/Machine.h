@@ -52,4 +52,10 @@ struct Machine {
   std::map<std::string, Origin> origins;
 };
 
+/// Peak of one instance of a core: stated for the type, or one multiply-accumulate per cell of its
+/// array (one operation per lane) and cycle. 0 if the machine states none of these.
+FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type);
+/// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.
+double flopsPerCycle(const Core &core);
+
 } // namespace accord

@@ -1,0 +1,17 @@
+#include "lib/model/Machine.h"
+
+namespace accord {
+
+double flopsPerCycle(const Core &core) {
+  return core.rows > 0 && core.cols > 0
+             ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols)
+             : static_cast<double>(core.lanes);
+}
+
+FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type) {
+  if (auto stated = core.peak.find(type); stated != core.peak.end() && stated->second.value > 0)
+    return stated->second;
+  return FlopsPerSecond(flopsPerCycle(core) * machine.clock.value);
+}
+
+} // namespace accord
