@@ -35,8 +35,7 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
   double atPeak = 0;
   for (const auto &[where, work] : totals.byCore) {
     const Core &core = machine.cores[where.first];
-    FlopsPerSecond peak =
-        peakOfOne(machine, core, where.second) * static_cast<double>(core.count);
+    FlopsPerSecond peak = peakOfOne(machine, core, where.second) * static_cast<double>(core.count);
     if (peak.value > 0)
       atPeak += static_cast<double>(work.contractionFlops) / peak.value;
   }

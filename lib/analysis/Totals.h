@@ -17,7 +17,7 @@ struct Work {
 struct StepTotals {
   Work all;
   std::map<std::pair<std::string, Phase>, Work> byKind; ///< "linear", "softmax", …
-  std::map<std::pair<int, std::string>, Work> byCore; ///< core index and the arithmetic used
+  std::map<std::pair<int, std::string>, Work> byCore;   ///< core index and the arithmetic used
 };
 /// Over all operations that are no repeats, times their executions. `costs` by OperationId.
 StepTotals stepTotals(const WorkGraph &graph, const Costs &costs);

@@ -238,8 +238,8 @@ Error fitMemory(const Plan &plan, ArrayRef<LatencySample> samples, MemoryOf memo
   for (size_t i = 0; i < uses.front().timeline.size(); ++i) {
     std::vector<int64_t> totals;
     for (const MemoryUse &use : uses)
-      totals.push_back(std::accumulate(use.timeline[i].bytes.begin(), use.timeline[i].bytes.end(),
-                                       int64_t{0}));
+      totals.push_back(
+          std::accumulate(use.timeline[i].bytes.begin(), use.timeline[i].bytes.end(), int64_t{0}));
     if (!seen.insert(totals).second)
       continue;
     std::optional<Polynomial> p = exact.through(totals);

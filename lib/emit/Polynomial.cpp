@@ -173,8 +173,8 @@ PolynomialFit::PolynomialFit(std::vector<Point> at) : points(std::move(at)) {
 }
 
 std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) const {
-  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made of
-  // in terms of the samples kept so far.
+  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made
+  // of in terms of the samples kept so far.
   Solution result;
   std::vector<std::vector<Rational>> rows;
   for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {
@@ -234,8 +234,8 @@ std::optional<Polynomial> PolynomialFit::through(llvm::ArrayRef<int64_t> values)
     bool holds = true;
     for (size_t k = 0; k < s.monomials.size(); ++k)
       for (size_t i = 0; i < s.samples.size(); ++i)
-        holds = holds &&
-                accumulate(s.matrix[k][i], values[s.samples[i]], coefficients[s.monomials[k]]);
+        holds =
+            holds && accumulate(s.matrix[k][i], values[s.samples[i]], coefficients[s.monomials[k]]);
     for (size_t i = 0; holds && i < points.size(); ++i) {
       Wide sum = 0;
       for (unsigned t : s.monomials)

@@ -1,4 +1,5 @@
-// One accelerator as plain data, in base units, each number with where it was written and its source.
+// One accelerator as plain data, in base units, each number with where it was written and its
+// source.
 #pragma once
 #include "lib/model/WorkGraph.h"
 #include "lib/support/Units.h"
@@ -31,12 +32,13 @@ struct Core {
   std::string name;
   CoreKind kind = CoreKind::Tensor;
   int64_t count = 1;
-  /// Peak of ONE core by arithmetic type; from the data sheet (divided by `count`) or rows*cols*2*clock, lanes*clock.
+  /// Peak of ONE core by arithmetic type; from the data sheet (divided by `count`) or
+  /// rows*cols*2*clock, lanes*clock.
   std::map<std::string, FlopsPerSecond> peak;
   int64_t rows = 0, cols = 0, lanes = 0; ///< 0 when only the peak is known
   std::string dataflow;
-  int reads = -1;         ///< index into Machine::memories of the level it reads
-  double efficiency = 1;  ///< share of the peak reached; 1 unless the file states one
+  int reads = -1;        ///< index into Machine::memories of the level it reads
+  double efficiency = 1; ///< share of the peak reached; 1 unless the file states one
   std::map<std::string, Origin> origins;
 };
 

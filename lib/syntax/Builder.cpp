@@ -56,8 +56,8 @@ Builder::Kids Builder::kids(antlr4::ParserRuleContext *context) const {
   for (antlr4::tree::ParseTree *child : context->children) {
     Kid kid;
     // Asking for the type is dear, and seldom needed: tokens have no children.
-    bool token = clean ? child->children.empty()
-                       : typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
+    bool token =
+        clean ? child->children.empty() : typeid(*child) == typeid(antlr4::tree::TerminalNodeImpl);
     auto *rule = token   ? nullptr
                  : clean ? static_cast<antlr4::ParserRuleContext *>(child)
                          : dynamic_cast<antlr4::ParserRuleContext *>(child);

@@ -243,7 +243,7 @@ void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
     accel::RequireOp::create(builder, where, builder.getStringAttr(text), label, condition);
   } else if (rule.kind == ast::RuleKind::Prefer) {
     Constant weight = entry.clauses().weight ? evaluate(*entry.clauses().weight, diags, lookup)
-                                           : Constant{rule.expr->range, Quantity::number(1)};
+                                             : Constant{rule.expr->range, Quantity::number(1)};
     auto *q = weight.as<Quantity>();
     if (q)
       accel::PreferOp::create(builder, where, builder.getStringAttr(text), label,

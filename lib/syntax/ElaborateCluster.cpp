@@ -26,7 +26,8 @@ void MachineElaborator::price(const ast::KeyValue &pair, const ast::Entry &entry
            pair.key.range);
   if (entry.clauses().per)
     if (auto *reference = entry.clauses().per->as<ast::Reference>())
-      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name), entry.clauses().per->range);
+      keys.set("per", FlatSymbolRefAttr::get(&context, reference->name),
+               entry.clauses().per->range);
   accel::PriceOp::create(builder, keys.location(pair.key.range), keys.dictionary());
 }
 

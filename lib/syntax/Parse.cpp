@@ -6,8 +6,8 @@
 #include "grammar/DnnParser.h"
 #include "lib/syntax/Builder.h"
 #include "lib/syntax/Parser.h"
-#include "lib/syntax/SyntaxErrors.h"
 #include "lib/syntax/ParserTokens.h"
+#include "lib/syntax/SyntaxErrors.h"
 
 namespace accord {
 namespace {

@@ -167,7 +167,8 @@ void ErrorStrategy::consumeUntil(antlr4::Parser *parser, const antlr4::misc::Int
     if (index >= list.tokens.size())
       return;
     const Token &token = list.tokens[index];
-    if (set.contains(size_t{token.type}) && (token.first || closes(token.type) || token.type == P::COMMA))
+    if (set.contains(size_t{token.type}) &&
+        (token.first || closes(token.type) || token.type == P::COMMA))
       return;
     // A whole bracket is skipped: what is in it belongs to the part that was not understood.
     size_t last = opens(token.type) && partner[index] > index ? partner[index] : index;

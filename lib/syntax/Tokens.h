@@ -31,7 +31,7 @@ bool tokenize(Diagnostics &diags, FileId file, ast::Language language, TokenList
 
 struct Scanned {
   uint16_t type; ///< a token rule of Common.g4
-  size_t end;  ///< of the token, in bytes
+  size_t end;    ///< of the token, in bytes
 };
 /// The token that starts at byte `at` of UTF-8 text, where no blank is: the longest match of the
 /// token rules of Common.g4.

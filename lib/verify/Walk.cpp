@@ -183,8 +183,8 @@ private:
       now_[body.stashed[k].stacked] = {ready, id, kNone, -1, &stacks_.back(), true};
     }
     for (size_t k = 0; k < carried.size(); ++k)
-      now_[body.carried[k].result] = {carried[k].ready,  id,   carried[k].execution,
-                                      carried[k].buffer, carried[k].slices, true};
+      now_[body.carried[k].result] = {
+          carried[k].ready, id, carried[k].execution, carried[k].buffer, carried[k].slices, true};
     out.end = std::max(before, out.end);
   }
 
@@ -194,7 +194,7 @@ private:
   int64_t most_;
   std::vector<int64_t> start_, length_;
   std::vector<std::vector<std::pair<ValueId, bool>>>
-      owned_; ///< by region: its values, and whether they are there from the start
+      owned_;                 ///< by region: its values, and whether they are there from the start
   std::vector<Instance> now_; ///< by ValueId
   std::deque<std::vector<Instance>> stacks_;
 };
