@@ -49,6 +49,13 @@ def check_links(folder, relative):
             problems.append(f"{relative}: the link to '{target}' leads nowhere")
 
 
+def check_merged(relative):
+    with open(os.path.join(ROOT, relative), "rb") as file:
+        for number, line in enumerate(file, 1):
+            if re.match(rb"(<{7}|>{7})( |$)", line):
+                problems.append(f"{relative}:{number}: a merge that was not finished")
+
+
 for folder, folders, files in os.walk(ROOT):
     folders[:] = sorted(f for f in folders if not SKIP.match(f))
     here = os.path.relpath(folder, ROOT)
@@ -59,6 +66,7 @@ for folder, folders, files in os.walk(ROOT):
     for name in files:
         if name.endswith(".md"):
             check_links(folder, here + name)
+        check_merged(here + name)
     if here and not here.startswith(("test/", ".")) and here != "lib/support/errors/" and (sources or "CMakeLists.txt" in files):
         if here.count("/") <= 2 and here not in ("lib/", "cmake/") and not here.startswith("tools/a") and "README.md" not in files:
             problems.append(f"{here}: a room without README.md")
