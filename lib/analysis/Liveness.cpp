@@ -2,7 +2,6 @@
 #include "lib/model/Dependences.h"
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 
 namespace accord {
 namespace {
@@ -378,15 +377,18 @@ MemoryUse liveness(const WorkGraph &graph, const Schedule &schedule,
     int64_t time, bytes;
     Category category;
   };
-  std::vector<Event> events;
+  std::vector<Event> begins, ends; // nearly in order already
   for (const Storage &s : storages)
     if (s.to > s.from && s.bytes > 0) {
-      events.push_back({s.from, s.bytes, s.category});
-      events.push_back({s.to, -s.bytes, s.category});
+      begins.push_back({s.from, s.bytes, s.category});
+      ends.push_back({s.to, -s.bytes, s.category});
     }
-  std::sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
-    return std::tie(a.time, a.bytes, a.category) < std::tie(b.time, b.bytes, b.category);
-  });
+  auto earlier = [](const Event &a, const Event &b) { return a.time < b.time; };
+  for (std::vector<Event> *list : {&begins, &ends})
+    if (!std::is_sorted(list->begin(), list->end(), earlier))
+      std::sort(list->begin(), list->end(), earlier);
+  std::vector<Event> events(begins.size() + ends.size());
+  std::merge(begins.begin(), begins.end(), ends.begin(), ends.end(), events.begin(), earlier);
 
   MemoryUse use;
   MemoryPoint now;
