@@ -86,7 +86,10 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
     return nullptr;
   }
   auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
-  if (isNew)
+  if (isNew) {
+    Sources::Unit *unit = d.sources.unitOf(*found);
+    if (unit != d.main) // else checkAll() has
+      d.refuseMicroarchitectures(*unit);
     slot->second = elaborateAccelerator(*found, *d.module, d.diags, d.lookupIn(*found));
   if (slot->second && !refuseUnsupported(slot->second, d.diags))
     return nullptr;
@@ -112,6 +115,7 @@ accel::AcceleratorOp Program::machineOf(const TrainingJob &job) {
           .help("add 'on a100_80g' to the training, or --target a100_80g");
       return nullptr;
     }
+  }
     name = own[0]->name.text;
   }
   accel::AcceleratorOp op = machine(name, job.targetAt);
@@ -216,10 +220,18 @@ void Program::checkAll() {
             .error(Code::UnknownName, declaration.target.range,
                    fmt::format("no training '{}' for this sparsity", target))
             .suggest(nearest(target, trainings));
+/// They stand beside machines, and no machine can ask for one yet.
+void Program::Data::refuseMicroarchitectures(const Sources::Unit &unit) {
+  for (const ast::Declaration &declaration : unit.file->declarations)
+    if (declaration.kind == ast::DeclarationKind::Microarchitecture)
+      refuseMicroarchitecture(declaration.kindRange, declaration.name.text, diags);
+}
+
     } else if (declaration.kind == ast::DeclarationKind::Model &&
                llvm::all_of(declaration.parameters,
                             [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {
       ModelRequest request;
+  d.refuseMicroarchitectures(*d.main);
       request.symbol = "check." + declaration.name.text;
       request.model = &declaration;
       request.precision =

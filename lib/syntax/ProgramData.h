@@ -40,6 +40,7 @@ struct Program::Data {
   bool overrides(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
+  void refuseMicroarchitectures(const Sources::Unit &unit);
   std::optional<Constant> written(const std::string &text, const char *option);
 
   Diagnostics &diags;
