@@ -139,7 +139,18 @@ dnn::ModelOp Program::model(const TrainingJob &job,
   request.overrides = overrides;
   request.precision = job.precision;
   request.optimizer = job.optimizer;
-  return ModelBuilder(data->diags, data->sources, *data->module).build(request);
+  dnn::ModelOp built = ModelBuilder(data->diags, data->sources, *data->module).build(request);
+  if (!built || !built.getBlock().getOps<dnn::ParameterOp>().empty())
+    return built;
+  auto error = data->diags.error(
+      Code::NoParameter, job.declaration ? job.declaration->value->range : job.model->name.range,
+      fmt::format("there is nothing to train: model '{}' has no parameter", job.model->name.text));
+  error.help("operations such as linear, conv2d, embedding and layer_norm bring parameters along; "
+             "parameter([8, 8]) declares one");
+  if (job.declaration)
+    error.note(job.model->name.range, "the model is declared here");
+  built->erase();
+  return nullptr;
 }
 
 std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRef name) {
