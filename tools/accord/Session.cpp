@@ -63,7 +63,8 @@ void addJson(CLI::App &command, bool &json) {
 void addProgramOptions(CLI::App &command, Options &options) {
   command.add_option("file", options.file, "A .dnn file")->required();
   command.add_option("--target", options.elaborate.target,
-                     "Accelerator to use, by name (of the file or the catalogue)");
+                     "Accelerator to use (beats the file): a name of the file, its imports or the "
+                     "catalogue, or FILE.accel[:NAME]");
   command.add_option("--train", options.elaborate.train,
                      "Which `train` block, or which model of a file without one");
   command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
