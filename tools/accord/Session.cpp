@@ -282,13 +282,23 @@ std::optional<Plan> Session::plan() {
   return std::nullopt;
 }
 
-int Session::finish(int status, llvm::StringRef command) {
+static void print(const Diagnostics &diags, bool json, llvm::StringRef command) {
   diags.render(llvm::errs(), llvm::errs().has_colors());
-  if (!diags.hasErrors())
-    return status;
-  if (options.json)
+  if (json && diags.hasErrors())
     llvm::outs() << jsonText(errorDocument(diags, command)) << "\n";
-  return status == kInternal ? kInternal : kWrongInput;
+}
+
+int Session::finish(int status, llvm::StringRef command) {
+  print(diags, options.json, command);
+  return !diags.hasErrors() || status == kInternal ? status : kWrongInput;
+}
+
+int refuse(Code code, const std::string &message, bool json, llvm::StringRef command) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  diags.error(code, {}, message);
+  print(diags, json, command);
+  return kWrongInput;
 }
 
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {
