@@ -83,6 +83,16 @@ def Dnn_Pair : Attr<CPred<"::accord::dnn::isPair($_self)">, "integer, or an arra
   let constBuilderCall = "$_builder.getI64IntegerAttr($0)";
 }
 
+
+// Numbers that operations compute with. None is infinite or no number: what it is multiplied with would be lost.
+class Dnn_NumberWhere<string condition, string summary> : ConfinedAttr<F64Attr, [AttrConstraint<
+    CPred<"[](double v) { return std::isfinite(v) && (" # condition # "); }(::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble())">,
+    "whose value is " # summary>]>;
+def Dnn_Number : Dnn_NumberWhere<"true", "finite">;
+def Dnn_Positive : Dnn_NumberWhere<"v > 0", "finite and above 0">;
+def Dnn_Base : Dnn_NumberWhere<"v > 1", "finite and above 1">;
+def Dnn_Rate : Dnn_NumberWhere<"v >= 0 && v < 1", "at least 0 and less than 1">;
+
 def Dnn_Tensor : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tensor", "::mlir::RankedTensorType">;
 def Dnn_Value : Type<CPred<"::llvm::isa<::mlir::RankedTensorType, ::accord::dnn::StashType>($_self)">, "tensor or stash">;
 

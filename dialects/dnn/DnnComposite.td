@@ -39,7 +39,7 @@ def Dnn_MoeOp : Dnn_ForwardOp<"moe", 4> {
        -> (tensor<?x64x16xf32>, tensor<?x160x32xf32>)`
   }];
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$gate, Dnn_Tensor:$w1, Dnn_Tensor:$w2, DefaultValuedAttr<Dnn_Int, "1">:$top_k,
-                       DefaultValuedAttr<F64Attr, "1.25">:$capacity_factor);
+                       DefaultValuedAttr<Dnn_Positive, "1.25">:$capacity_factor);
   let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$kept);
   let work = "return ::accord::dnn::moeWork(getOperation(), getX().getType(), getKept().getType());";
   let more = Dnn_IsContraction # "std::optional<int64_t> getFlops(int64_t batch);\n";

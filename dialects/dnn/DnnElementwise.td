@@ -48,7 +48,7 @@ def Dnn_DivOp : Dnn_Binary<"div", "/">;
 def Dnn_ScaleOp : Dnn_WorkOp<"scale", 1, [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "y = factor * x";
   let description = "1 FLOP per element.\n`%y = dnn.scale %x {factor = 0.125 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>`";
-  let arguments = (ins Dnn_Tensor:$x, F64Attr:$factor);
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Number:$factor);
   let results = (outs Dnn_Tensor:$y);
 }
 def Dnn_DropoutOp : Dnn_ForwardOp<"dropout", 2> {
@@ -57,13 +57,13 @@ def Dnn_DropoutOp : Dnn_ForwardOp<"dropout", 2> {
     2 FLOP per element. The mask is a second result, one byte per element, kept for the gradient.
     `%y, %mask = dnn.dropout %x {rate = 0.1 : f64} : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)`
   }];
-  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<F64Attr>:$rate);
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Rate>:$rate);
   let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$mask);
 }
 def Dnn_DropoutGradOp : Dnn_WorkOp<"dropout_grad", 2> {
   let summary = "gradient of `dnn.dropout`: dx = dy * mask / (1 - rate)";
   let description = "2 FLOP per element.";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$mask, F64Attr:$rate);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$mask, Dnn_Rate:$rate);
   let results = (outs Dnn_Tensor:$dx);
 }
 def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
@@ -72,13 +72,13 @@ def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
     3 FLOP per element (two products, one sum; the angles are tables). `inverse` turns back: the gradient.
     `%y = dnn.rotary %x {base = 10000.0 : f64} : (tensor<?x32x2048x128xbf16>) -> tensor<?x32x2048x128xbf16>`
   }];
-  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<F64Attr, "10000.0">:$base, UnitAttr:$inverse);
+  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Base, "10000.0">:$base, UnitAttr:$inverse);
   let results = (outs Dnn_Tensor:$y);
 }
 def Dnn_ConstantOp : Dnn_WorkOp<"constant", 0> {
   let summary = "a tensor filled with one value";
   let description = "No FLOP; the result is written.\n`%one = dnn.constant 1.0 : tensor<f32>`";
-  let arguments = (ins F64Attr:$value);
+  let arguments = (ins Dnn_Number:$value);
   let results = (outs Dnn_Tensor:$y);
   let assemblyFormat = "custom<Number>($value) attr-dict `:` type($y)";
 }

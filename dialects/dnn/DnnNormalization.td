@@ -7,7 +7,7 @@ class Dnn_Norm<string mnemonic, int flops, string over> : Dnn_ForwardOp<mnemonic
   let summary = "y = (x - mean) / sqrt(variance + epsilon) * scale + offset over " # over;
   let description = flops # " FLOP per element (sum, difference, square, sum, product with 1/deviation, scale, offset).\n`%y = dnn." #
     mnemonic # " %x, %s, %o : (tensor<?x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<?x64x56x56xf32>`";
-  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, Optional<Dnn_Tensor>:$offset, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, Optional<Dnn_Tensor>:$offset, DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::normWork(getOperation(), 0);";
 }
@@ -27,13 +27,13 @@ def Dnn_LayerNormOp : Dnn_Norm<"layer_norm", 7, "the last dimension"> {
 def Dnn_BatchNormOp : Dnn_Norm<"batch_norm", 7, "the batch and all dimensions but the channel (the first)">;
 def Dnn_GroupNormOp : Dnn_Norm<"group_norm", 7, "groups of channels and all dimensions after them"> {
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, Optional<Dnn_Tensor>:$offset, OptionalAttr<Dnn_Int>:$groups,
-                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+                       DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
 }
 def Dnn_RmsNormOp : Dnn_ForwardOp<"rms_norm", 4> {
   let summary = "y = x / sqrt(mean(x^2) + epsilon) * scale over the last dimension";
   let description = "4 FLOP per element (square, sum, product with 1/root, scale).\n"
     "`%y = dnn.rms_norm %x, %s : (tensor<?x2048x4096xbf16>, tensor<4096xbf16>) -> tensor<?x2048x4096xbf16>`";
-  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::normWork(getOperation(), 0);";
 }

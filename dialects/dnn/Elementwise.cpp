@@ -29,9 +29,6 @@ ACCORD_INFER(DropoutOp) {
   if (failed(requireTensors(adaptor.getOperands(), {0}, location, "dropout")) ||
       failed(require(adaptor.getRateAttr() ? std::optional(0) : std::nullopt, location, "dropout", "rate")))
     return failure();
-  double rate = adaptor.getRateAttr().getValueAsDouble();
-  if (!(rate >= 0 && rate < 1))
-    return emitOptionalError(location, "'dropout' rate must be at least 0 and less than 1, found ", rate);
   RankedTensorType x = tensor(adaptor.getX());
   types.push_back(x);
   types.push_back(RankedTensorType::get(x.getShape(), IntegerType::get(x.getContext(), 8)));

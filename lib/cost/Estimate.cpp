@@ -1,4 +1,5 @@
 #include "lib/cost/Estimate.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,12 @@ double rateOf(const Machine &machine, const Core &core, const std::string &type)
   return peakOfOne(machine, core, type).value * static_cast<double>(core.count) * core.efficiency;
 }
 
-Issue noCore(const Operation &op, const Machine &machine) {
+std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
+  return {machine.location, fmt::format("'{}' is described here", machine.name)};
+}
+
+/// `ofKind`: the machine has cores of the kind, but none for the type.
+Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
   std::string has;
   for (const Core &core : machine.cores) {
     std::vector<std::string> types;
@@ -37,10 +43,52 @@ Issue noCore(const Operation &op, const Machine &machine) {
                        fmt::join(types, ", "));
   }
   return {"A0409",
-          fmt::format("'{}' ({}) needs a {} core for {}, '{}' has {}", op.name, op.kind,
-                      name(op.core), op.type, machine.name, has.empty() ? "no core" : has),
+          fmt::format("'{}' ({}) needs a {} core{}, '{}' has {}", op.name, op.kind, name(op.core),
+                      ofKind ? " for " + op.type : "", machine.name, has.empty() ? "no core" : has),
           op.location,
-          {{machine.location, fmt::format("'{}' is described here", machine.name)}}};
+          {describedHere(machine)}};
+}
+
+/// Why an operation has no cost.
+struct Failure {
+  std::string cause; ///< the same for all operations that the same change would help
+  Issue issue;
+  double excess = 0; ///< of several for one cause, the one with the most is shown
+  OperationId operation = kNone;
+};
+
+/// One issue per cause, in the order in which they came up.
+std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &graph) {
+  constexpr size_t kMost = 20, kNamed = 3;
+  std::map<std::string, size_t> places;
+  std::vector<std::vector<Failure *>> causes;
+  for (Failure &failure : failures) {
+    auto [place, isNew] = places.try_emplace(failure.cause, causes.size());
+    if (isNew)
+      causes.emplace_back();
+    causes[place->second].push_back(&failure);
+  }
+  std::vector<Issue> issues;
+  for (std::vector<Failure *> &same : causes) {
+    if (issues.size() == kMost)
+      break;
+    auto shown = llvm::max_element(
+        same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
+    Issue &issue = issues.emplace_back(std::move((*shown)->issue));
+    same.erase(shown);
+    if (same.empty())
+      continue;
+    std::vector<std::string> names;
+    for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
+      names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
+    std::string more =
+        same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
+    issue.notes.insert(issue.notes.begin(),
+                       {graph.operations[same.front()->operation].location,
+                        fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
+                                    same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
+  }
+  return issues;
 }
 
 class Estimator {
@@ -73,7 +121,7 @@ public:
     return std::nullopt;
   }
 
-  std::variant<OperationCost, Issue> price(const Operation &op, Assumptions &assumptions) const {
+  std::variant<OperationCost, Failure> price(const Operation &op, Assumptions &assumptions) const {
     OperationCost cost;
     if (op.body != kNone || op.core == CoreKind::None) {
       cost.bytes.resize(machine_.memories.size());
@@ -84,8 +132,11 @@ public:
       return cost;
     }
     auto choice = chooseCore(op, machine_);
-    if (!choice)
-      return noCore(op, machine_);
+    if (!choice) {
+      bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
+      return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""),
+                     noCore(op, machine_, ofKind)};
+    }
     const Core &core = machine_.cores[choice->core];
     if (choice->type != op.type)
       assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
@@ -95,16 +146,21 @@ public:
                                      choice->type, name(core.kind), core.name, name(op.core)));
     std::string model = modelFor(core, name_);
     auto result = models_.at(model)->cost({op, machine_, choice->core, choice->type}, assumptions);
-    if (auto *priced = std::get_if<OperationCost>(&result)) {
-      priced->model = model;
-      if (!std::isfinite(priced->time.value) || !Picoseconds::fits(priced->time))
-        return Issue{"A0452",
-                     fmt::format("'{}' takes {:.6g} s on '{}', a schedule holds at most 9e6 s",
-                                 op.name, priced->time.value, machine_.name),
-                     op.location,
-                     {}};
-    }
-    return result;
+    if (auto *missing = std::get_if<Issue>(&result)) // what the core or its memories do not state
+      return Failure{fmt::format("{} {}", missing->code, choice->core), std::move(*missing)};
+    OperationCost &priced = std::get<OperationCost>(result);
+    priced.model = model;
+    if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
+      return Failure{
+          priced.bound == "compute" ? fmt::format("time {}", choice->core) : "time " + priced.bound,
+          {"A0452",
+           fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
+                       "holds at most 9e6 s",
+                       op.name, priced.time.value, core.name, machine_.name, priced.bound),
+           op.location,
+           {describedHere(machine_)}},
+          priced.time.value};
+    return std::move(priced);
   }
 
 private:
@@ -166,18 +222,18 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
   size_t threads = std::clamp<size_t>(options.threads, 1, std::max<size_t>(1, size / 256));
   Costs costs;
   costs.operations.resize(size);
-  std::vector<std::vector<Issue>> issues(threads);
+  std::vector<std::vector<Failure>> failures(threads);
   std::vector<Assumptions> assumptions(threads);
   // Each thread prices a stretch of its own; stretches are joined in order.
   auto stretch = [&](size_t t) {
     for (size_t i = size * t / threads; i < size * (t + 1) / threads; ++i) {
       auto priced = estimator.price(graph.operations[i], assumptions[t]);
-      if (auto *issue = std::get_if<Issue>(&priced))
-        issues[t].push_back(std::move(*issue));
-      else
+      if (auto *failure = std::get_if<Failure>(&priced)) {
+        failure->operation = static_cast<OperationId>(i);
+        failures[t].push_back(std::move(*failure));
+      } else {
         costs.operations[i] = std::move(std::get<OperationCost>(priced));
-      if (issues[t].size() >= 20)
-        return;
+      }
     }
   };
   std::vector<std::thread> workers;
@@ -187,16 +243,14 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
   for (std::thread &worker : workers)
     worker.join();
 
-  std::vector<Issue> all;
+  std::vector<Failure> all;
   Assumptions merged;
   for (size_t t = 0; t < threads; ++t) {
-    for (Issue &issue : issues[t])
-      if (all.size() < 20)
-        all.push_back(std::move(issue));
+    std::move(failures[t].begin(), failures[t].end(), std::back_inserter(all));
     merged.merge(assumptions[t]);
   }
   if (!all.empty())
-    return all;
+    return issuesOf(std::move(all), graph);
   costs.assumptions.assign(merged.begin(), merged.end());
   return costs;
 }

@@ -12,10 +12,11 @@ struct EstimateOptions {
   unsigned threads = 1; ///< the result does not depend on it
 };
 
-/// Costs by OperationId, or what is wrong (all operations' problems, at most 20). Repeats and views
-/// get zero time and no core. Codes: A0450 unknown cost model, A0409 no core for an operation's
-/// kind and type, A0451 a number the model needs is missing, A0452 a time that is not finite or too
-/// long for a schedule.
+/// Costs by OperationId, or what is wrong: one issue per cause (at most 20), at the first operation
+/// it concerns or the one that is farthest off, with the others in a note. Repeats and views get
+/// zero time and no core. Codes: A0450 unknown cost model, A0409 no core for an operation's kind
+/// and type, A0451 a number the model needs is missing, A0452 a time that is not finite or too long
+/// for a schedule.
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options = {});
 

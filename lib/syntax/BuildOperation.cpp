@@ -18,7 +18,6 @@ public:
 private:
   bool collect();
   bool attribute(const AttributeSpec &attribute, const ast::Argument &argument);
-  bool checkPositive(const AttributeSpec &attribute, int64_t value, SourceRange at);
   ModelValue fail(Code code, std::string message, std::string help = {}) {
     auto error = m.diags.error(code, range, std::move(message));
     if (!help.empty())
@@ -68,19 +67,18 @@ private:
   llvm::SmallVector<NamedAttribute> attributes;
 };
 
-bool OperationBuilder::checkPositive(const AttributeSpec &attribute, int64_t value,
-                                     SourceRange at) {
-  if (value >= attribute.least)
-    return true;
-  m.diags.error(Code::OutOfRange, at,
-                fmt::format("'{}' is at least {}, but this is {}", attribute.name.str(),
-                            attribute.least, value));
-  return false;
-}
-
 bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argument &argument) {
   std::string name = attribute.name.str();
   const ast::Expr &expr = *argument.value;
+  auto outOfRange = [&](std::string allowed, std::string found) {
+    m.diags.error(Code::OutOfRange, expr.range,
+                  fmt::format("'{}' is {}, but this is {}", name, allowed, found));
+    return false;
+  };
+  auto atLeast = [&](int64_t i) {
+    return i >= attribute.least ||
+           outOfRange(fmt::format("at least {}", attribute.least), std::to_string(i));
+  };
   if (attribute.kind == AttributeKind::Word) {
     auto *word = expr.as<ast::Reference>();
     auto *text = expr.as<ast::Text>();
@@ -98,7 +96,7 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
   }
   if (attribute.kind == AttributeKind::Integer) {
     auto value = m.integer(expr, ("'" + name + "'").c_str());
-    if (!value || !checkPositive(attribute, *value, expr.range))
+    if (!value || !atLeast(*value))
       return false;
     integers[name] = {*value};
     return true;
@@ -126,14 +124,18 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
         return false;
       integers[name] = *list;
     }
-    return llvm::all_of(integers[name],
-                        [&](int64_t i) { return checkPositive(attribute, i, expr.range); });
+    return llvm::all_of(integers[name], atLeast);
   }
-  case AttributeKind::Number:
+  case AttributeKind::Number: {
     if (!value.number() || !value.number()->dimensionless())
       return wrong("a plain number");
-    numbers[name] = value.number()->toDouble();
-    return true;
+    auto real = m.real(*value.number(), expr.range, "'" + name + "'");
+    if (!real)
+      return false;
+    numbers[name] = *real;
+    llvm::StringRef allowed = attribute.outside(*real);
+    return allowed.empty() || outOfRange(allowed.str(), value.number()->print());
+  }
   case AttributeKind::Boolean:
     if (!value.truth())
       return wrong("true or false");

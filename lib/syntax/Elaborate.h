@@ -60,7 +60,8 @@ public:
   /// The job that the file and the options name; nothing after an error (none, several and none
   /// chosen, wrong settings).
   std::optional<TrainingJob> job();
-  /// The accelerator of that name from the program, else from the catalogue; null after an error.
+  /// The accelerator that a name means after `on` or --target: of the file, else of its imports,
+  /// else of the catalogue. --target also takes a file, or FILE:NAME. Null after an error.
   accel::AcceleratorOp machine(const std::string &name, SourceRange from);
   /// The machine that the job or the options say, or the only one of the main file.
   accel::AcceleratorOp machineOf(const TrainingJob &job);

@@ -49,9 +49,13 @@ static Code codeOfMachineError(llvm::StringRef message) {
 
 void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known,
                                      const char *where) {
-  diags.error(Code::UnknownEntryKind, kind.range, fmt::format("{} has no '{}'", where, kind.text))
-      .suggest(nearest(kind.text, known))
-      .help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
+  auto error = diags.error(Code::UnknownEntryKind, kind.range,
+                           fmt::format("{} has no '{}'", where, kind.text));
+  if (known.empty())
+    error.help(fmt::format("{} has entries 'key = value' only", where));
+  else
+    error.suggest(nearest(kind.text, known))
+        .help(fmt::format("{} has {}", where, fmt::join(known, ", ")));
 }
 
 bool MachineElaborator::declare(const ast::Name &name) {
@@ -148,17 +152,20 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     return;
   }
   SchemaReader keys(context, diags, lookup, *schema);
+  bool detailed = false;
   for (const ast::Entry &inner : node.entries) {
     auto *nested = inner.as<ast::Node>();
     if (auto *pair = inner.as<ast::KeyValue>())
       keys.read(*pair, inner);
     else if (nested && nested->kind.text == "sparse" && kind == "core")
       sparse(*nested, keys);
-    else if (nested && nested->kind.text == "microarchitecture")
-      self->setAttr(kMicroarchitecture, builder.getStringAttr(node.name.text));
+    else if (nested && nested->kind.text == kMicroarchitecture && kind == "core")
+      detailed = keys.set(kMicroarchitecture, {}, nested->kind.range);
+    else if (kind == "core")
+      unknownEntry(nested ? nested->kind : node.kind, {"sparse", kMicroarchitecture.str()},
+                   "a core");
     else
-      unknownEntry(nested ? nested->kind : node.kind, {"sparse", "microarchitecture"},
-                   kind == "core" ? "a core" : "a memory");
+      unknownEntry(nested ? nested->kind : node.kind, {}, "a memory");
   }
   keys.finish(node.name.range);
   Attribute howMany = count(node);
@@ -171,9 +178,11 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     accel::MemoryOp::create(builder, keys.location(node.name.range), node.name.text, node.type.text,
                             keys.dictionary());
   } else {
-    accel::CoreOp::create(builder, keys.location(node.name.range),
-                          builder.getStringAttr(node.name.text), howMany,
-                          builder.getStringAttr(node.type.text), keys.dictionary());
+    auto core = accel::CoreOp::create(builder, keys.location(node.name.range),
+                                      builder.getStringAttr(node.name.text), howMany,
+                                      builder.getStringAttr(node.type.text), keys.dictionary());
+    if (detailed)
+      core->setAttr(kMicroarchitecture, builder.getUnitAttr());
   }
 }
 
@@ -256,6 +265,18 @@ void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   }
 }
 
+/// efficiency from "a100.calibration"
+void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &entry,
+                                    SchemaReader &into) {
+  if (!entry.clauses().from)
+    diags
+        .error(Code::UnknownEntryKind, node.kind.range,
+               "the efficiency of a machine is read from a file, and this names none")
+        .help("write 'efficiency from \"t.calibration\"', or state 'efficiency = 0.6' in a core");
+  else if (into.set(node.kind.text, {}, node.kind.range))
+    self->setAttr(kCalibration, builder.getStringAttr(entry.clauses().from->value));
+}
+
 accel::AcceleratorOp MachineElaborator::accelerator() {
   size_t errorsBefore = diags.errors();
   SchemaReader keys = reader("accelerator");
@@ -265,7 +286,7 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
   builder.setInsertionPointToEnd(&op.getBody().front());
   const std::vector<std::string> known{
       "memory", "core",       "path",    "power",      "area",
-      "clock",  "technology", "require", "efficiency", "microarchitecture"};
+      "clock",  "technology", "require", "efficiency", kMicroarchitecture.str()};
   for (const ast::Entry &entry : declaration.entries) {
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
@@ -281,11 +302,12 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       subtypeBlock(*node, entry);
     else if (node && (node->kind.text == "power" || node->kind.text == "area"))
       plainBlock(*node, entry);
-    else if (node && node->kind.text == "efficiency" && entry.clauses().from)
-      op->setAttr(kCalibration, builder.getStringAttr(entry.clauses().from->value));
-    else if (node && node->kind.text == "microarchitecture")
-      op->setAttr(kMicroarchitecture, builder.getStringAttr(declaration.name.text));
-    else if (node)
+    else if (node && node->kind.text == "efficiency")
+      calibration(*node, entry, keys);
+    else if (node && node->kind.text == kMicroarchitecture) {
+      if (keys.set(kMicroarchitecture, {}, node->kind.range))
+        op->setAttr(kMicroarchitecture, builder.getUnitAttr());
+    } else if (node)
       unknownEntry(node->kind, known, "an accelerator");
   }
   keys.finish(declaration.name.range);
@@ -313,25 +335,32 @@ void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceR
     error.note(range(note.getLocation()), note.str());
 }
 
+void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags) {
+  diags
+      .error(Code::MicroarchitectureNotSupported, at,
+             fmt::format("not supported yet: microarchitecture of '{}'", of.str()))
+      .help("leave the block out, and state the core's array, lanes or peak");
+}
+
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
-  SourceLocation place = sourceOf(machine.getLoc());
-  auto file = diags.sources().find(place.file);
-  SourceRange range = file ? diags.sources().at(*file, {place.line, place.column}) : SourceRange{};
-  bool ok = true;
-  if (auto from = machine->getAttrOfType<StringAttr>(kCalibration)) {
+  size_t before = diags.errors();
+  auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
+    SourceLocation place = sourceOf(accel::locationOf(op, key));
+    auto file = diags.sources().find(place.file);
+    return file ? diags.sources().at(*file, {place.line, place.column}) : SourceRange{};
+  };
+  if (auto from = machine->getAttrOfType<StringAttr>(kCalibration))
     diags
-        .error(Code::NotSupported, range,
+        .error(Code::NotSupported, placeOf(machine, "efficiency"),
                fmt::format("not supported yet: efficiency of '{}' from \"{}\"",
                            machine.getSymName().str(), from.str()))
         .help("state 'efficiency = 0.6' in a core, or leave it out to plan at the peak");
-    ok = false;
-  }
-  if (auto core = machine->getAttrOfType<StringAttr>(kMicroarchitecture)) {
-    diags.error(Code::MicroarchitectureNotSupported, range,
-                fmt::format("not supported yet: microarchitecture of '{}'", core.str()));
-    ok = false;
-  }
-  return ok;
+  machine->walk([&](mlir::Operation *op) {
+    if (op->hasAttr(kMicroarchitecture))
+      refuseMicroarchitecture(placeOf(op, kMicroarchitecture),
+                              SymbolTable::getSymbolName(op).getValue(), diags);
+  });
+  return diags.errors() == before;
 }
 
 } // namespace accord

@@ -23,5 +23,7 @@ void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceR
 /// What a machine says but no analysis understands yet ("not supported yet: …"); false after
 /// reporting it.
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
+/// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
+void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
 
 } // namespace accord

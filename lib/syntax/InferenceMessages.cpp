@@ -10,8 +10,8 @@ Code codeOfInference(llvm::StringRef message) {
     if (message.contains(words))
       return Code::WrongElementType;
   for (const char *words :
-       {"' axis ", "must permute", "' rate ", "' k = ", "equal parts", "leaves the extent",
-        "groups", "capacity factor", "must be at least 1", "must not pass", "leaves no output"})
+       {"' axis ", "must permute", "' k = ", "equal parts", "leaves the extent", "groups",
+        "capacity factor", "must be at least 1", "must not pass", "leaves no output"})
     if (message.contains(words) && !message.contains("needs a gate"))
       return Code::BadAttribute;
   return Code::ShapeMismatch;

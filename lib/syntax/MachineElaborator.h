@@ -47,6 +47,7 @@ private:
   void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
   void plainBlock(const ast::Node &node, const ast::Entry &entry);
   void sparse(const ast::Node &node, SchemaReader &into);
+  void calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into);
   void path(const ast::Path &path, const ast::Entry &entry);
   void rule(const ast::Rule &rule, const ast::Entry &entry);
   void server(const ast::Node &node, const ast::Entry &entry);

@@ -119,6 +119,8 @@ private:
   std::optional<bool> condition(const ast::Expr &expr);
   std::optional<int64_t> integer(const ast::Expr &expr, const char *what,
                                  int64_t least = INT64_MIN);
+  /// The number as operations hold it; an error where no double is near it.
+  std::optional<double> real(const Quantity &number, SourceRange at, const std::string &what);
   std::optional<std::vector<int64_t>> integers(const ast::Expr &expr, const char *what);
   std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at,
                                                  const char *what);

@@ -129,7 +129,8 @@ std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast
     if (arguments.size() != 1 || !arguments[0].number()->dimensionless() ||
         arguments[0].number()->value.sign() < 0)
       return wrong("sqrt(number), not negative");
-    return ModelValue{Quantity(Rational::ofDouble(std::sqrt(arguments[0].number()->toDouble())))};
+    auto number = real(*arguments[0].number(), range, "the argument of 'sqrt'");
+    return number ? ModelValue{Quantity(Rational::ofDouble(std::sqrt(*number)))} : ModelValue{};
   }
   if (name == "ceil_div" || name == "floor_div") {
     if (arguments.size() != 2)

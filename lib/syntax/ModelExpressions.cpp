@@ -2,6 +2,7 @@
 // operations.
 #include "lib/syntax/Evaluate.h"
 #include "lib/syntax/ModelBuilder.h"
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
@@ -143,17 +144,20 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, ModelValue a,
     } else if (op == Multiply || (op == Divide && a.tensor())) {
       const ModelValue &number = a.tensor() ? b : a;
       if (number.number() && number.number()->dimensionless()) {
-        double factor = number.number()->toDouble();
-        if (op == Divide) {
-          if (factor == 0) {
-            diags.error(Code::DivisionByZero, bAt, "division by zero");
-            return {};
-          }
-          factor = 1 / factor;
+        SourceRange numberAt = a.tensor() ? bAt : aAt;
+        Checked<Quantity> exact =
+            op == Divide ? divide(Quantity::number(1), *number.number()) : *number.number();
+        if (!exact) {
+          diags.error(exact.problem().code, numberAt, exact.problem().message);
+          return {};
         }
+        auto factor =
+            real(*exact, numberAt, op == Divide ? "the inverse of this divisor" : "this factor");
+        if (!factor)
+          return {};
         mlir::Value tensor = a.tensor() ? *a.tensor() : *b.tensor();
         return create("dnn.scale", path("scale"), tensor,
-                      builder.getNamedAttr("factor", builder.getF64FloatAttr(factor)), opAt);
+                      builder.getNamedAttr("factor", builder.getF64FloatAttr(*factor)), opAt);
       }
     }
     diags
@@ -340,6 +344,18 @@ std::optional<int64_t> ModelBuilder::integer(const ast::Expr &expr, const char *
     return std::nullopt;
   }
   return i;
+}
+
+std::optional<double> ModelBuilder::real(const Quantity &number, SourceRange at,
+                                         const std::string &what) {
+  double value = number.toDouble();
+  bool lost = value == 0 && number.value.sign() != 0;
+  if (std::isfinite(value) && !lost)
+    return value;
+  diags.error(Code::NumberTooLarge, at,
+              lost ? fmt::format("{} is nearer to 0 than the smallest double, 4.9e-324", what)
+                   : fmt::format("{} is beyond the largest double, 1.8e308", what));
+  return std::nullopt;
 }
 
 std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &value,

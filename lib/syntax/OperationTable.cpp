@@ -11,6 +11,9 @@ using enum AttributeKind;
 AttributeSpec positive(llvm::StringRef name, bool required = true) {
   return {name, Integer, required, {}, 1};
 }
+AttributeSpec number(llvm::StringRef name, NumberRange range, bool required = false) {
+  return {name, Number, required, {}, INT64_MIN, range};
+}
 AttributeSpec axis() { return {"axis", Integer, true, {}}; }
 
 std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
@@ -22,8 +25,8 @@ std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
 }
 
 std::vector<OperationSpec> makeTable() {
-  AttributeSpec bias{"bias", Boolean}, epsilon{"epsilon", Number},
-      dilation{"dilation", Pair, false, {}, 1};
+  AttributeSpec bias{"bias", Boolean}, dilation{"dilation", Pair, false, {}, 1};
+  AttributeSpec epsilon = number("epsilon", NumberRange::AboveZero);
   AttributeSpec groups = positive("groups", false), out = positive("out");
   std::vector<OperationSpec> table = {
       {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
@@ -52,8 +55,8 @@ std::vector<OperationSpec> makeTable() {
       {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
       {"group_norm", "dnn.group_norm", {"x"}, {positive("groups"), epsilon}},
       {"softmax", "dnn.softmax", {"x"}, {{"axis", Integer}, {"causal", Boolean}}},
-      {"dropout", "dnn.dropout", {"x"}, {{"rate", Number, true}}},
-      {"scale", "dnn.scale", {"x"}, {{"factor", Number, true}}},
+      {"dropout", "dnn.dropout", {"x"}, {number("rate", NumberRange::Share, true)}},
+      {"scale", "dnn.scale", {"x"}, {number("factor", NumberRange::Any, true)}},
       {"concat", "dnn.concat", {"x"}, {axis()}, true},
       {"split", "dnn.split", {"x"}, {positive("parts"), axis()}},
       {"slice", "dnn.slice", {"x"}, {axis(), {"start", Integer, true, {}, 0}, positive("size")}},
@@ -65,7 +68,7 @@ std::vector<OperationSpec> makeTable() {
       {"upsample", "dnn.upsample", {"x"}, {positive("scale")}},
       {"lstm", "dnn.lstm", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
       {"gru", "dnn.gru", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
-      {"rotary", "dnn.rotary", {"x"}, {{"base", Number}}},
+      {"rotary", "dnn.rotary", {"x"}, {number("base", NumberRange::AboveOne)}},
       {"gather", "dnn.gather", {"x", "ids"}, {axis()}},
       {"scatter", "dnn.scatter", {"x", "ids", "updates"}, {axis()}},
       {"segment_sum", "dnn.segment_sum", {"x", "ids"}, {positive("segments")}},
@@ -74,7 +77,8 @@ std::vector<OperationSpec> makeTable() {
       {"moe",
        "dnn.moe",
        {"x"},
-       {positive("experts"), positive("inner"), positive("top_k"), {"capacity_factor", Number}}},
+       {positive("experts"), positive("inner"), positive("top_k"),
+        number("capacity_factor", NumberRange::AboveZero)}},
       {"interaction", "dnn.interaction", {"x"}, {}},
       {"reduce_mean", "dnn.reduce_mean", {"x"}, {axis()}},
       {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
@@ -99,6 +103,20 @@ std::vector<OperationSpec> makeTable() {
 }
 
 } // namespace
+
+llvm::StringRef AttributeSpec::outside(double number) const {
+  switch (range) {
+  case NumberRange::Any:
+    return "";
+  case NumberRange::AboveZero:
+    return number > 0 ? "" : "above 0";
+  case NumberRange::AboveOne:
+    return number > 1 ? "" : "above 1";
+  case NumberRange::Share:
+    return number >= 0 && number < 1 ? "" : "at least 0 and less than 1";
+  }
+  return "";
+}
 
 const AttributeSpec *OperationSpec::findAttribute(llvm::StringRef wanted) const {
   for (const AttributeSpec &attribute : attributes)

@@ -18,12 +18,23 @@ enum class AttributeKind : uint8_t {
   Tensor    ///< a value: the tied weight
 };
 
+/// Which numbers make sense. All have to be finite as doubles.
+enum class NumberRange : uint8_t {
+  Any,
+  AboveZero, ///< an epsilon
+  AboveOne,  ///< the base of falling frequencies
+  Share      ///< 0 <= x < 1: a rate
+};
+
 struct AttributeSpec {
   llvm::StringRef name;
   AttributeKind kind;
   bool required = false;
   std::vector<llvm::StringRef> words = {};
-  int64_t least = INT64_MIN; ///< smallest allowed integer
+  int64_t least = INT64_MIN;            ///< smallest allowed integer
+  NumberRange range = NumberRange::Any; ///< of a `Number`; the dialect's verifier checks it as well
+  /// Where the number would have to lie ("above 0"); empty if it does.
+  llvm::StringRef outside(double number) const;
 };
 
 /// A trained tensor that the operation brings along, e.g. the weight of `linear`.

@@ -29,45 +29,69 @@ Program::~Program() = default;
 const ast::File *Program::main() const { return data->main ? data->main->file.get() : nullptr; }
 mlir::ModuleOp Program::module() { return *data->module; }
 
+/// --target two.accel, or two.accel:first where a file declares several machines.
+const ast::Declaration *Program::Data::machineOfFile(const std::string &path,
+                                                     llvm::StringRef wanted) {
+  Sources::Unit *unit = sources.load(path, {});
+  if (!unit || diags.hasErrors())
+    return nullptr;
+  std::vector<const ast::Declaration *> meant;
+  std::vector<std::string> known;
+  for (const ast::Declaration &declaration : unit->file->declarations)
+    if (declaration.kind == ast::DeclarationKind::Accelerator) {
+      known.push_back(declaration.name.text);
+      if (wanted.empty() || declaration.name.text == wanted)
+        meant.push_back(&declaration);
+    }
+  if (meant.size() == 1)
+    return meant[0];
+  SourceRange start{unit->file->id, 0, 0};
+  if (known.empty()) {
+    diags.error(Code::NoTarget, start, fmt::format("'{}' declares no accelerator", path));
+  } else if (meant.empty()) {
+    diags
+        .error(Code::UnknownName, start,
+               fmt::format("'{}' declares no accelerator '{}'", path, wanted.str()))
+        .suggest(nearest(wanted, known))
+        .help(fmt::format("it declares {}", fmt::join(known, ", ")));
+  } else {
+    auto error = diags.error(
+        Code::AmbiguousTarget, start,
+        fmt::format("'{}' declares {} accelerators, and one is needed", path, known.size()));
+    error.help(fmt::format("choose one with --target {}:{}", path, known.front()));
+    for (const ast::Declaration *one : meant)
+      error.note(one->name.range, fmt::format("'{}'", one->name.text));
+  }
+  return nullptr;
+}
+
 accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from) {
   Data &d = *data;
   SourceRange at = from; // no place: the name comes from the command line
   const ast::Declaration *found = d.sources.find(*d.main, name, at);
-  if (!found && llvm::StringRef(name).ends_with(".accel")) { // --target my_machine.accel
-    Sources::Unit *unit = d.sources.load(name, from);
-    if (!unit || d.diags.hasErrors())
+  auto [path, wanted] = llvm::StringRef(name).rsplit(':');
+  if (!found && path.ends_with(".accel")) {
+    found = d.machineOfFile(path.str(), wanted);
+    if (!found)
       return nullptr;
-    std::vector<const ast::Declaration *> all;
-    for (const ast::Declaration &declaration : unit->file->declarations)
-      if (declaration.kind == ast::DeclarationKind::Accelerator)
-        all.push_back(&declaration);
-    if (all.size() != 1) {
-      SourceRange start{unit->file->id, 0, 0};
-      auto error = d.diags.error(
-          all.empty() ? Code::NoTarget : Code::AmbiguousTarget, start,
-          all.empty()
-              ? fmt::format("'{}' declares no accelerator", name)
-              : fmt::format("'{}' declares {} accelerators, and one is needed", name, all.size()));
-      for (const ast::Declaration *one : all)
-        error.note(one->name.range, fmt::format("'{}'", one->name.text));
-      return nullptr;
-    }
-    found = all[0];
   }
   if (!found)
     if (auto file = d.sources.catalogFileOf(name))
       if (Sources::Unit *unit = d.sources.load(*file, from))
         found = d.sources.find(*unit, name, from);
   if (!found) {
-    std::vector<std::string> known = d.sources.catalogAccelerators();
-    for (const std::string &visible : d.sources.names(*d.main))
-      known.push_back(visible);
+    using enum ast::DeclarationKind;
+    std::vector<std::string> visible = d.sources.names(*d.main, {Accelerator, Cluster}),
+                             shipped = d.sources.catalogAccelerators(), known = visible;
+    known.insert(known.end(), shipped.begin(), shipped.end());
+    std::string has = fmt::format("the catalogue has {}", fmt::join(shipped, ", "));
+    if (!visible.empty())
+      has = fmt::format("the file and its imports declare {}; {}", fmt::join(visible, ", "), has);
     d.diags
         .error(Code::UnknownName, at,
                fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
         .suggest(nearest(name, known))
-        .help(
-            fmt::format("the catalogue has {}", fmt::join(d.sources.catalogAccelerators(), ", ")));
+        .help(has);
     return nullptr;
   }
   if (found->kind == ast::DeclarationKind::Cluster) {
@@ -86,8 +110,12 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
     return nullptr;
   }
   auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
-  if (isNew)
+  if (isNew) {
+    Sources::Unit *unit = d.sources.unitOf(*found);
+    if (unit != d.main) // else checkAll() has
+      d.refuseMicroarchitectures(*unit);
     slot->second = elaborateAccelerator(*found, *d.module, d.diags, d.lookupIn(*found));
+  }
   if (slot->second && !refuseUnsupported(slot->second, d.diags))
     return nullptr;
   return slot->second;
@@ -135,7 +163,18 @@ dnn::ModelOp Program::model(const TrainingJob &job,
   request.overrides = overrides;
   request.precision = job.precision;
   request.optimizer = job.optimizer;
-  return ModelBuilder(data->diags, data->sources, *data->module).build(request);
+  dnn::ModelOp built = ModelBuilder(data->diags, data->sources, *data->module).build(request);
+  if (!built || !built.getBlock().getOps<dnn::ParameterOp>().empty())
+    return built;
+  auto error = data->diags.error(
+      Code::NoParameter, job.declaration ? job.declaration->value->range : job.model->name.range,
+      fmt::format("there is nothing to train: model '{}' has no parameter", job.model->name.text));
+  error.help("operations such as linear, conv2d, embedding and layer_norm bring parameters along; "
+             "parameter([8, 8]) declares one");
+  if (job.declaration)
+    error.note(job.model->name.range, "the model is declared here");
+  built->erase();
+  return nullptr;
 }
 
 std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRef name) {
@@ -181,10 +220,18 @@ void Program::Data::checkConstant(const ast::Declaration &constant) {
   walk(value, false);
 }
 
+/// They stand beside machines, and no machine can ask for one yet.
+void Program::Data::refuseMicroarchitectures(const Sources::Unit &unit) {
+  for (const ast::Declaration &declaration : unit.file->declarations)
+    if (declaration.kind == ast::DeclarationKind::Microarchitecture)
+      refuseMicroarchitecture(declaration.kindRange, declaration.name.text, diags);
+}
+
 void Program::checkAll() {
   Data &d = *data;
   if (!d.main)
     return;
+  d.refuseMicroarchitectures(*d.main);
   for (const ast::Declaration &declaration : d.main->file->declarations) {
     if (declaration.kind == ast::DeclarationKind::Constant) {
       d.checkConstant(declaration);

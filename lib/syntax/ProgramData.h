@@ -38,7 +38,9 @@ struct Program::Data {
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train);
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
+  const ast::Declaration *machineOfFile(const std::string &path, llvm::StringRef wanted);
   void checkConstant(const ast::Declaration &constant);
+  void refuseMicroarchitectures(const Sources::Unit &unit);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
   std::optional<Constant> written(const std::string &text, const char *option);
 

@@ -34,10 +34,7 @@ bool Program::Data::modelCall(const ast::Declaration &train, TrainingJob &job) {
   SourceRange at = call ? call->callee->range : expr->range;
   job.model = sources.find(reference->name, train, at);
   if (!job.model || job.model->kind != ast::DeclarationKind::Model) {
-    std::vector<std::string> models;
-    for (const std::string &name : sources.names(train))
-      if (auto *d = sources.find(name, train, {}); d && d->kind == ast::DeclarationKind::Model)
-        models.push_back(name);
+    std::vector<std::string> models = sources.names(*main, ast::DeclarationKind::Model);
     if (job.model)
       diags
           .error(Code::WrongNameKind, at,

@@ -32,8 +32,12 @@ DictionaryAttr SchemaReader::dictionary() {
   return builder.getDictionaryAttr(all);
 }
 
-void SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) {
-  entries[key.str()] = {value, range};
+bool SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) {
+  auto [slot, isNew] = entries.try_emplace(key.str(), value, range);
+  if (!isNew)
+    diags.error(Code::DuplicateKey, range, fmt::format("'{}' is given twice", key.str()))
+        .note(slot->second.second, "the first time");
+  return isNew;
 }
 
 void SchemaReader::finish(SourceRange block) {
@@ -269,14 +273,8 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
       error.help(fmt::format("{} has {}", accel::describe(schema), fmt::join(known, ", ")));
     return;
   }
-  auto [slot, isNew] = entries.try_emplace(pair.key.text, Attribute(), pair.key.range);
-  if (!isNew) {
-    diags
-        .error(Code::DuplicateKey, pair.key.range,
-               fmt::format("'{}' is given twice", pair.key.text))
-        .note(slot->second.second, "the first time");
+  if (!set(pair.key.text, {}, pair.key.range))
     return;
-  }
   Constant value = evaluate(*pair.value, diags, lookup);
   std::string text = diags.sources().text(pair.value->range).str();
   if (entry.clauses().per && !value.failed()) { // 1.4 mm2 per 1 MiB
@@ -302,7 +300,7 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
     wrong(Code::OutOfRange, *key, value, why);
     return;
   }
-  slot->second.first = attribute;
+  entries[pair.key.text].first = attribute;
 }
 
 } // namespace accord

@@ -18,8 +18,9 @@ public:
   /// `key = value`: unknown, duplicate, wrong type, dimension or range are reported at the exact
   /// place.
   void read(const ast::KeyValue &pair, const ast::Entry &entry);
-  /// A value that the caller computed (the pattern of `sparse nm(2, 4)`).
-  void set(llvm::StringRef key, mlir::Attribute value, SourceRange at);
+  /// A value that the caller computed (the pattern of `sparse nm(2, 4)`), or, without one, only the
+  /// place of what is no key of the schema. False after reporting that it is there already.
+  bool set(llvm::StringRef key, mlir::Attribute value, SourceRange at);
   /// Reports required keys that are missing, at the block's name.
   void finish(SourceRange block);
 

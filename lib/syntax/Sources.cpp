@@ -156,13 +156,17 @@ const ast::Declaration *Sources::find(llvm::StringRef name, const ast::Declarati
   return found;
 }
 
-std::vector<std::string> Sources::names(const Unit &unit) const {
+std::vector<std::string> Sources::names(const Unit &unit,
+                                        llvm::ArrayRef<ast::DeclarationKind> kinds) const {
   std::vector<std::string> all;
-  for (auto &[name, declaration] : unit.names)
-    all.push_back(name);
+  auto add = [&](const Unit &from) {
+    for (auto &[name, declaration] : from.names)
+      if (kinds.empty() || llvm::is_contained(kinds, declaration->kind))
+        all.push_back(name);
+  };
+  add(unit);
   for (auto &[import, imported] : unit.imports)
-    for (auto &[name, declaration] : imported->names)
-      all.push_back(name);
+    add(*imported);
   return all;
 }
 

@@ -35,7 +35,9 @@ public:
   /// The declaration that `name` means in a file: its own, else of a direct import (two of them:
   /// A0110 at `at`).
   const ast::Declaration *find(const Unit &unit, llvm::StringRef name, SourceRange at);
-  std::vector<std::string> names(const Unit &unit) const;
+  /// Of the file and its imports, of all kinds or of these alone; the file's own come first.
+  std::vector<std::string> names(const Unit &unit,
+                                 llvm::ArrayRef<ast::DeclarationKind> kinds = {}) const;
   Unit *unitOf(const ast::Declaration &declaration) const;
 
   /// The catalogue file that declares an accelerator of this name; all such names, sorted.

@@ -37,7 +37,8 @@ struct Elaborated {
 };
 
 std::string model(const std::string &body, const std::string &before = "") {
-  return before + "model m {\n  input x : float[8]\n  var v = x\n" + body + "  loss mse(v, x)\n}\n";
+  return before + "model m {\n  input x : float[8]\n  var v = x + parameter([8])\n" + body +
+         "  loss mse(v, x)\n}\n";
 }
 
 std::string chain(int count, const std::string &first,
@@ -130,7 +131,9 @@ TEST(BoundedWork, BatchesAtTheEndOfTheIntegers) {
 
 TEST(BoundedWork, TensorsOfMoreThanMemoryCanName) {
   auto input = [](const std::string &shape) {
-    return Elaborated("model m {\n  input x : float[" + shape + "]\n  loss mse(x, x)\n}\n").code;
+    return Elaborated("model m {\n  input x : float[" + shape +
+                      "]\n  loss mse(x * parameter([1]), x)\n}\n")
+        .code;
   };
   EXPECT_EQ(input("288230376151711744"), "");
   EXPECT_EQ(input("288230376151711745"), "A0205");

@@ -1,6 +1,7 @@
 #include "lib/cost/Estimate.h"
 #include "RandomGraph.h"
 #include "lib/analysis/Totals.h"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -134,6 +135,39 @@ TEST(Estimate, SaysWhatIsMissing) {
   g.operations[0].type = "bf16";
   auto noBandwidth = estimate(g, dumb);
   EXPECT_EQ(std::get<std::vector<Issue>>(noBandwidth).at(0).code, "A0451");
+}
+
+TEST(Estimate, SaysEachCauseOnce) {
+  WorkGraph g;
+  g.regions.resize(2);
+  for (unsigned i = 0; i < 600; ++i) {
+    Operation op = gemm(1, 1, 1, i % 3 ? "fp64" : "bf16");
+    op.name = fmt::format("gemm{}", i);
+    op.location = {"model.dnn", i + 1, 1};
+    g.operations.push_back(op);
+    g.regions[0].operations.push_back(i);
+  }
+  for (unsigned threads : {1u, 2u}) {
+    auto issues = std::get<std::vector<Issue>>(estimate(g, a100(), {"", threads}));
+    ASSERT_EQ(issues.size(), 1u);
+    EXPECT_EQ(issues[0].location.line, 2u);
+    ASSERT_EQ(issues[0].notes.size(), 2u);
+    EXPECT_EQ(issues[0].notes[0].first.line, 3u);
+    EXPECT_EQ(issues[0].notes[0].second, "the same holds for 399 more operations: 'gemm2', "
+                                         "'gemm4', 'gemm5' and 396 more");
+  }
+  // The slowest stands for those that one core makes too slow; another core is another cause.
+  Machine slow = a100();
+  slow.cores[0].peak = {{"bf16", FlopsPerSecond(1e-9)}, {"fp64", FlopsPerSecond(1e-8)}};
+  auto issues = std::get<std::vector<Issue>>(estimate(g, slow));
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].code, "A0452");
+  EXPECT_EQ(issues[0].location.line, 1u);
+  for (Operation &op : g.operations)
+    if (op.type == "fp64")
+      op.core = CoreKind::Vector;
+  slow.cores[1].peak = {{"fp64", FlopsPerSecond(1e-9)}};
+  EXPECT_EQ(std::get<std::vector<Issue>>(estimate(g, slow)).size(), 2u);
 }
 
 struct Constant : CostModel {

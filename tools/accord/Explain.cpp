@@ -32,24 +32,26 @@ int print(const std::string &text, bool json, const char *command) {
   return kDone;
 }
 
+/// A document is the same wherever it is printed; other text suits the terminal.
+TextStyle styleFor(bool json) { return json ? TextStyle{} : TextStyle::of(llvm::outs()); }
+
 int explainCommand(const std::string &what, const std::string &operation, bool json) {
   if (looksLikeCode(what)) {
     if (const ErrorEntry *entry = findError(what))
       return print(explain(*entry), json, "explain");
-    fmt::print(stderr, "accord: error[A0805]: '{}' is no error code of Accord\n", what);
-    return kWrongInput;
+    return refuse(Code::UnknownErrorCode, fmt::format("'{}' is no error code of Accord", what),
+                  json, "explain");
   }
   auto plan = readPlan(what, json, "explain");
   if (!plan)
     return kWrongInput;
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = styleFor(json);
   if (operation.empty())
     return print(compileSummary(*plan, {}, style), json, "explain");
   auto text = explainOperation(*plan, operation, style);
   if (text)
     return print(*text, json, "explain");
-  fmt::print(stderr, "{}: error[A0104]: {}\n", what, llvm::toString(text.takeError()));
-  return kWrongInput;
+  return refuse(Code::UnknownName, what + ": " + llvm::toString(text.takeError()), json, "explain");
 }
 
 } // namespace
@@ -66,8 +68,8 @@ void addExplain(CLI::App &app, int &status) {
   command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")
       ->excludes(plan);
   addJson(*command, *json);
-  command->footer(
-      "Examples: accord explain out/ block.attention.linear\n          accord explain A0104");
+  command->footer("Examples: accord explain out/ gpt_logits.block.attended.linear\n          "
+                  "accord explain A0104");
   command->callback([=, &status] {
     if (!*markdown && what->empty())
       throw CLI::RequiredError("plan");
@@ -87,8 +89,8 @@ void addDiff(CLI::App &app, int &status) {
   command->callback([=, &status] {
     auto before = readPlan(*a, *json, "diff");
     auto after = before ? readPlan(*b, *json, "diff") : std::nullopt;
-    status = after ? print(diffPlans(*before, *after, TextStyle::of(llvm::outs())), *json, "diff")
-                   : kWrongInput;
+    status =
+        after ? print(diffPlans(*before, *after, styleFor(*json)), *json, "diff") : kWrongInput;
   });
 }
 

@@ -63,7 +63,8 @@ void addJson(CLI::App &command, bool &json) {
 void addProgramOptions(CLI::App &command, Options &options) {
   command.add_option("file", options.file, "A .dnn file")->required();
   command.add_option("--target", options.elaborate.target,
-                     "Accelerator to use, by name (of the file or the catalogue)");
+                     "Accelerator to use (beats the file): a name of the file, its imports or the "
+                     "catalogue, or FILE.accel[:NAME]");
   command.add_option("--train", options.elaborate.train,
                      "Which `train` block, or which model of a file without one");
   command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
@@ -281,13 +282,23 @@ std::optional<Plan> Session::plan() {
   return std::nullopt;
 }
 
-int Session::finish(int status, llvm::StringRef command) {
+static void print(const Diagnostics &diags, bool json, llvm::StringRef command) {
   diags.render(llvm::errs(), llvm::errs().has_colors());
-  if (!diags.hasErrors())
-    return status;
-  if (options.json)
+  if (json && diags.hasErrors())
     llvm::outs() << jsonText(errorDocument(diags, command)) << "\n";
-  return status == kInternal ? kInternal : kWrongInput;
+}
+
+int Session::finish(int status, llvm::StringRef command) {
+  print(diags, options.json, command);
+  return !diags.hasErrors() || status == kInternal ? status : kWrongInput;
+}
+
+int refuse(Code code, const std::string &message, bool json, llvm::StringRef command) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  diags.error(code, {}, message);
+  print(diags, json, command);
+  return kWrongInput;
 }
 
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {

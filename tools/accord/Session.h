@@ -81,6 +81,8 @@ private:
 
 /// Writes a file or reports why it cannot be.
 bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text);
+/// Prints one error that has no place, as `Session::finish` does. Returns `kWrongInput`.
+int refuse(Code code, const std::string &message, bool json, llvm::StringRef command);
 /// {"command", "version", "status": "error", "diagnostics": […]}
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command);
 

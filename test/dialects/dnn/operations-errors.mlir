@@ -109,15 +109,6 @@ func.func @f(%a0: tensor<?x8xf32>) {
 
 // -----
 
-func.func @f(%a0: tensor<?x8xf32>) {
-  // expected-error @+2 {{'dropout' rate must be at least 0 and less than 1}}
-  // expected-error @+1 {{failed to infer returned types}}
-  %r:2 = dnn.dropout %a0 {rate = 1.0 : f64} : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)
-  return
-}
-
-// -----
-
 func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<8xf32>) {
   // expected-error @+2 {{'layer_norm' scale and offset must have 4 elements, found 8}}
   // expected-error @+1 {{failed to infer returned types}}
