@@ -99,6 +99,13 @@ TEST(Format, AnEntryOfOneWordKeepsItsComma) {
             "accelerator t {\n  fast,  // c\n  a = 1\n  slow\n}\n");
 }
 
+TEST(Format, AKindNamedPow2DoesNotTakeTheNextEntry) {
+  std::string text = "accelerator a {\n  multiply   = pow2\n  accumulate = fp32\n}\n";
+  EXPECT_EQ(formatted("accelerator a {\n  multiply = pow2,\n  accumulate = fp32\n}", "accel"),
+            text);
+  EXPECT_EQ(formatted(text, "accel"), text);
+}
+
 TEST(Format, LongEntriesAreBroken) {
   std::string text = "let a = sum([";
   for (int i = 0; i < 100; ++i)
