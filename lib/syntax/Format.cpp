@@ -184,13 +184,19 @@ private:
     return bare;
   }
 
-  /// An entry of one word would take the first word of the next one for its name.
+  /// An entry of one word would take the first word of the next one for its name, and one that ends
+  /// in the name `pow2` would take all of it for a range.
   static bool needsComma(const std::vector<FormatItem> &items, size_t i) {
     auto another = [](const FormatItem &item) { return !item.comment; };
-    auto token = [](const Piece &piece) { return piece.kind == Piece::Kind::Token; };
-    auto block = [](const Piece &piece) { return piece.kind == Piece::Kind::Block; };
-    return !items[i].comment && llvm::count_if(items[i].pieces, token) == 1 &&
-           llvm::none_of(items[i].pieces, block) &&
+    size_t tokens = 0;
+    bool block = false, pow2 = false;
+    for (const Piece &piece : items[i].pieces) {
+      tokens += piece.kind == Piece::Kind::Token;
+      block |= piece.kind == Piece::Kind::Block;
+      if (piece.kind == Piece::Kind::Token)
+        pow2 = piece.text == "pow2";
+    }
+    return !items[i].comment && !block && (tokens == 1 || pow2) &&
            std::any_of(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), another);
   }
 
@@ -218,6 +224,9 @@ private:
       out.append(level * 2 + extra, ' ');
       fresh = true;
     };
+    size_t lastToken = item.pieces.size();
+    while (lastToken-- > 0 && item.pieces[lastToken].kind != Piece::Kind::Token) {
+    }
     for (size_t i = 0; i < item.pieces.size(); ++i) {
       const Piece &piece = item.pieces[i];
       bool isLast = i + 1 == item.pieces.size();
@@ -243,7 +252,7 @@ private:
         fresh = false;
         if (i == 0)
           out.append(pad, ' ');
-        if (comma)
+        if (comma && i == lastToken)
           out += ',';
         break;
       }

@@ -163,7 +163,7 @@ private:
             .Case("step", when(levels.back().range && endsOperand(previous()) && value, P::STEP))
             .Case("error",
                   when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
-            .Case("pow2", when(value && next != P::LPAREN && !tokens[i + 1].first, P::POW2))
+            .Case("pow2", when(value && next != P::LPAREN, P::POW2))
             .Case("transposable",
                   when(previous() == P::RPAREN && next != P::ASSIGN && next != P::COLON,
                        P::TRANSPOSABLE))

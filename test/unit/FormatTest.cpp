@@ -99,10 +99,8 @@ TEST(Format, AnEntryOfOneWordKeepsItsComma) {
             "accelerator t {\n  fast,  // c\n  a = 1\n  slow\n}\n");
 }
 
-TEST(Format, AKindNamedPow2DoesNotTakeTheNextEntry) {
-  std::string text = "accelerator a {\n  multiply   = pow2\n  accumulate = fp32\n}\n";
-  EXPECT_EQ(formatted("accelerator a {\n  multiply = pow2,\n  accumulate = fp32\n}", "accel"),
-            text);
+TEST(Format, AValueNamedPow2KeepsItsComma) {
+  std::string text = "accelerator a {\n  multiply   = pow2,\n  accumulate = fp32\n}\n";
   EXPECT_EQ(formatted(text, "accel"), text);
 }
 
