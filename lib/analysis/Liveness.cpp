@@ -135,6 +135,9 @@ private:
     const Stack &stack = stacks_[deps_.root[v]];
     if (stack.first.empty())
       return bound_[deps_.root[v]];
+    // Of a repeat that runs once: its only slice, so that it is known for the storage that it is.
+    if (stack.first.size() == 1 && stack.last.empty() && stack.middle.empty())
+      return stack.first[0];
     inner_.push_back(stack);
     return -1 - static_cast<int>(inner_.size());
   }
@@ -323,6 +326,8 @@ private:
   /// Storage of one followed slice; -1 if the stack was not filled by a repeat.
   int slice(ValueId stacked, int64_t count, int64_t index) const {
     const Stack &stack = stacks_[stacked];
+    if (count == 1 && stack.first.empty())
+      return bound_[stacked];
     size_t fromEnd = static_cast<size_t>(count - 1 - index);
     if (index < static_cast<int64_t>(stack.first.size()))
       return stack.first[index];
