@@ -1,10 +1,12 @@
 #include "passes/Passes.h"
 #include "passes/analyze/Passes.h"
+#include "passes/interpret/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/train/Passes.h"
 
 void accord::registerAllPasses() {
   registerAnalyzePasses();
+  registerInterpretPasses();
   registerSchedulePasses();
   registerTrainPasses();
 }

@@ -32,7 +32,8 @@ def Dnn_GruGradOp : Dnn_RecurrentGrad<"gru_grad", "gru">;
 def Dnn_MoeOp : Dnn_ForwardOp<"moe", 4> {
   let summary = "mixture of experts: every token of x[.., d] goes to its top_k experts, y = sum of gate * w2 gelu(w1 x)";
   let description = [{
-    gate is [experts, d], w1 [experts, inner, d], w2 [experts, d, inner]; experts and inner follow from them. Every expert takes
+    Each token chooses its experts by p = softmax(gate x) over all experts and weighs them with p; tokens are served in order, and those
+    that find no slot are dropped. gate is [experts, d], w1 [experts, inner, d], w2 [experts, d, inner]; experts and inner follow from them. Every expert takes
     ceil(tokens * top_k * capacity_factor / experts) slots of one sample, all computed: 4 FLOP per point of (n, slot, inner, d), and
     2 * tokens * experts * d for the gate. The second result, [slots, inner], is kept for the gradient.
     `%y, %h = dnn.moe %x, %g, %w1, %w2 {top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
@@ -47,7 +48,8 @@ def Dnn_MoeOp : Dnn_ForwardOp<"moe", 4> {
 def Dnn_MoeGradOp : Dnn_WorkOp<"moe_grad", 8> {
   let summary = "gradients of `dnn.moe` for x and the three weights";
   let description = "Twice the forward's FLOP.";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$gate, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Dnn_Tensor:$kept);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$gate, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Dnn_Tensor:$kept,
+                       DefaultValuedAttr<Dnn_Int, "1">:$top_k);
   let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dgate, Dnn_Tensor:$dw1, Dnn_Tensor:$dw2);
   let work = "return ::accord::dnn::moeWork(getOperation(), getX().getType(), getKept().getType());";
   let more = Dnn_IsContraction # "std::optional<int64_t> getFlops(int64_t batch);\n";

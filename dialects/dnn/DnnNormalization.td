@@ -15,7 +15,8 @@ class Dnn_NormGrad<string mnemonic, int flops, string of> : Dnn_WorkOp<mnemonic,
   let summary = "gradients of `dnn." # of # "` for x, scale and (where there is one) offset";
   let description = flops # " FLOP per element, the statistics being taken again.\n"
     "`%dx, %ds, %do = dnn." # mnemonic # " %dy, %x, %s {of = \"" # of # "\"} : ...`";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$scale, DefaultValuedAttr<Dnn_Int, "1">:$groups);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$scale, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon,
+                       DefaultValuedAttr<Dnn_Int, "1">:$groups);
   let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dscale, Optional<Dnn_Tensor>:$doffset);
   let work = "return ::accord::dnn::normWork(getOperation(), 1);";
   let hasVerifier = 1;

@@ -131,7 +131,7 @@ static LogicalResult norm(OpTy op, GradientContext &context, bool offset, int64_
   Type affine = op.getScale().getType();
   auto gradient = make<GradOp>(context, op.getX().getType(), affine, offset ? affine : Type(),
                                context.resultGradients[0], context.forward(op.getX()), context.forward(op.getScale()),
-                               context.builder.getI64IntegerAttr(groups));
+                               op.getEpsilonAttr(), context.builder.getI64IntegerAttr(groups));
   context.operandGradients[0] = gradient.getDx();
   context.operandGradients[1] = gradient.getDscale();
   if (offset)

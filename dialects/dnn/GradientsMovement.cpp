@@ -164,7 +164,7 @@ ACCORD_GRADIENT(MoeOp) {
     return success();
   auto gradient = make<MoeGradOp>(context, getX().getType(), getGate().getType(), getW1().getType(), getW2().getType(),
                                   dy, context.forward(getX()), context.forward(getGate()), context.forward(getW1()),
-                                  context.forward(getW2()), context.forward(getKept()));
+                                  context.forward(getW2()), context.forward(getKept()), getTopKAttr());
   for (auto [i, result] : llvm::enumerate(gradient->getResults()))
     context.operandGradients[i] = result;
   return success();

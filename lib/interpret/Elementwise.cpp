@@ -1,0 +1,113 @@
+// Element-wise operations, dropout, rotary positions.
+#include "lib/interpret/Kernels.h"
+#include "llvm/Support/xxhash.h"
+#include <cmath>
+
+namespace accord::interpret {
+namespace {
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+/// Standard normal distribution: cumulative, and its density.
+double cdf(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }
+double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
+
+template <typename OpTy> void unary(Kernels &kernels, double (*f)(double)) {
+  kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = f(in[0]->data[i]);
+  });
+}
+/// Operands of one shape.
+template <typename OpTy> void pairwise(Kernels &kernels, double (*f)(double, double)) {
+  kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = f(in[0]->data[i], in[1]->data[i]);
+  });
+}
+template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, double)) {
+  kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
+    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> index) {
+      out[0](index) = f((*in[0])(broadcastIndex(index, in[0]->shape)),
+                        (*in[1])(broadcastIndex(index, in[1]->shape)));
+    });
+  });
+}
+
+/// Kept or dropped, the same in every run: decided by the operation's name and the position.
+bool keeps(dnn::DropoutOp op, int64_t position, double rate) {
+  std::string key = (dnn::nameOf(op) + "/" + llvm::Twine(position)).str();
+  return static_cast<double>(llvm::xxh3_64bits(key) >> 11) * 0x1p-53 >= rate;
+}
+
+void dropout(dnn::DropoutOp op, Inputs in, Outputs out) {
+  double rate = op.getRateAttr().getValueAsDouble();
+  for (int64_t i = 0; i < out[0].size(); ++i) {
+    out[1].data[i] = keeps(op, i, rate);
+    out[0].data[i] = out[1].data[i] != 0 ? in[0]->data[i] / (1 - rate) : 0;
+  }
+}
+
+/// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the
+/// index in the dimension before.
+void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
+  double base = op.getBaseAttr().getValueAsDouble();
+  auto width = static_cast<double>(in[0]->shape.back());
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    int64_t pair = index.back() / 2;
+    double position = index.size() > 1 ? static_cast<double>(index[index.size() - 2]) : 0;
+    double angle = position * std::pow(base, -2 * static_cast<double>(pair) / width);
+    if (op.getInverse())
+      angle = -angle;
+    Index other(index);
+    other.back() ^= 1;
+    double x = (*in[0])(index);
+    if (other.back() >= in[0]->shape.back())
+      out[0](index) = x; // no partner
+    else if (index.back() % 2 == 0)
+      out[0](index) = x * std::cos(angle) - (*in[0])(other)*std::sin(angle);
+    else
+      out[0](index) = (*in[0])(other)*std::sin(angle) + x * std::cos(angle);
+  });
+}
+
+} // namespace
+
+void addElementwise(Kernels &kernels) {
+  unary<dnn::ReluOp>(kernels, [](double x) { return x > 0 ? x : 0; });
+  unary<dnn::GeluOp>(kernels, [](double x) { return x * cdf(x); });
+  unary<dnn::SiluOp>(kernels, [](double x) { return x * sigmoid(x); });
+  unary<dnn::SigmoidOp>(kernels, sigmoid);
+  unary<dnn::TanhOp>(kernels, [](double x) { return std::tanh(x); });
+  unary<dnn::SqrtOp>(kernels, [](double x) { return std::sqrt(x); });
+  unary<dnn::ExpOp>(kernels, [](double x) { return std::exp(x); });
+  unary<dnn::NegOp>(kernels, [](double x) { return -x; });
+  pairwise<dnn::ReluGradOp>(kernels, [](double dy, double y) { return y > 0 ? dy : 0; });
+  pairwise<dnn::GeluGradOp>(kernels,
+                            [](double dy, double x) { return dy * (cdf(x) + x * pdf(x)); });
+  pairwise<dnn::SiluGradOp>(
+      kernels, [](double dy, double x) { return dy * sigmoid(x) * (1 + x * (1 - sigmoid(x))); });
+  pairwise<dnn::SigmoidGradOp>(kernels, [](double dy, double y) { return dy * y * (1 - y); });
+  pairwise<dnn::TanhGradOp>(kernels, [](double dy, double y) { return dy * (1 - y * y); });
+  pairwise<dnn::SqrtGradOp>(kernels, [](double dy, double y) { return dy / (2 * y); });
+  binary<dnn::AddOp>(kernels, [](double a, double b) { return a + b; });
+  binary<dnn::SubOp>(kernels, [](double a, double b) { return a - b; });
+  binary<dnn::MulOp>(kernels, [](double a, double b) { return a * b; });
+  binary<dnn::DivOp>(kernels, [](double a, double b) { return a / b; });
+  kernels.add<dnn::ScaleOp>([](dnn::ScaleOp op, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = op.getFactorAttr().getValueAsDouble() * in[0]->data[i];
+  });
+  kernels.add<dnn::ConstantOp>([](dnn::ConstantOp op, Inputs, Outputs out) {
+    for (double &x : out[0].data)
+      x = op.getValueAttr().getValueAsDouble();
+  });
+  kernels.add<dnn::DropoutOp>(dropout);
+  kernels.add<dnn::DropoutGradOp>([](dnn::DropoutGradOp op, Inputs in, Outputs out) {
+    double rate = op.getRateAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[1]->data[i] != 0 ? in[0]->data[i] / (1 - rate) : 0;
+  });
+  kernels.add<dnn::RotaryOp>(rotary);
+}
+
+} // namespace accord::interpret

@@ -1,0 +1,278 @@
+// The gradients of every operation against finite differences, in at least three shapes each.
+#include "DnnFixture.h"
+#include "lib/interpret/Interpreter.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/train/Passes.h"
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace accord;
+
+namespace {
+
+/// An operand: its extents (-1: the batch), and what it is.
+struct Operand {
+  SmallVector<int64_t> shape;
+  enum Kind { Trained, Positive, Ids, Data } kind = Trained;
+};
+struct Case {
+  std::string op;
+  std::vector<Operand> operands;
+  std::string attributes = "";
+};
+
+Operand ids(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Ids}; }
+Operand positive(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Positive}; }
+Operand data(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Data}; }
+
+std::vector<Case> cases() {
+  std::vector<Case> all = {
+      {"linear", {{{-1, 4}}, {{3, 4}}, {{3}}}},
+      {"linear", {{{-1, 2, 5}}, {{3, 5}}}},
+      {"linear", {{{-1, 2, 2, 1}}, {{4, 1}}, {{4}}}},
+      {"matmul", {{{-1, 3, 4}}, {{-1, 4, 2}}}},
+      {"matmul", {{{-1, 2, 3, 4}}, {{4, 5}}}},
+      {"matmul", {{{-1, 2, 3, 4}}, {{-1, 2, 5, 4}}}, "{transpose_b = true}"},
+      {"matmul", {{{-1, 1, 4, 3}}, {{-1, 2, 4, 2}}}, "{transpose_a = true}"},
+      {"matmul", {{{-1, 4, 3}}, {{2, 4}}}, "{transpose_a = true, transpose_b = true}"},
+      {"conv2d", {{{-1, 2, 4, 4}}, {{3, 2, 3, 3}}, {{3}}}},
+      {"conv2d", {{{-1, 2, 5, 4}}, {{2, 2, 3, 2}}}, "{stride = 2, padding = 1}"},
+      {"conv2d",
+       {{{-1, 4, 5, 5}}, {{6, 2, 2, 2}}, {{6}}},
+       "{groups = 2, dilation = 2, padding = 1}"},
+      {"conv2d",
+       {{{-1, 2, 6, 5}}, {{2, 2, 1, 3}}},
+       "{stride = array<i64: 2, 1>, padding = array<i64: 0, 1>}"},
+      {"conv2d", {{{-1, 1, 5, 5}}, {{1, 1, 2, 2}}}, "{stride = 3}"}, // last rows reach no output
+      {"depthwise_conv2d", {{{-1, 3, 4, 4}}, {{3, 1, 3, 3}}, {{3}}}, "{padding = 1}"},
+      {"depthwise_conv2d", {{{-1, 2, 5, 5}}, {{2, 1, 3, 3}}}, "{stride = 2}"},
+      {"depthwise_conv2d", {{{-1, 2, 5, 5}}, {{2, 1, 2, 2}}}, "{dilation = 2, padding = 1}"},
+      {"conv_transpose2d", {{{-1, 2, 3, 3}}, {{2, 3, 2, 2}}, {{3}}}},
+      {"conv_transpose2d",
+       {{{-1, 2, 3, 2}}, {{2, 2, 3, 3}}},
+       "{stride = 2, padding = 1, output_padding = 1}"},
+      {"conv_transpose2d", {{{-1, 4, 2, 2}}, {{4, 1, 2, 2}}, {{2}}}, "{groups = 2, dilation = 2}"},
+      {"interaction", {{{-1, 3, 2}}}},
+      {"interaction", {{{-1, 2, 4}}}},
+      {"interaction", {{{-1, 5, 1}}}},
+      {"dropout", {{{-1, 8}}}, "{rate = 0.5 : f64}"},
+      {"dropout", {{{-1, 2, 3}}}, "{rate = 0.1 : f64}"},
+      {"dropout", {{{4}}}, "{rate = 0.0 : f64}"},
+      {"rotary", {{{-1, 3, 4}}}},
+      {"rotary", {{{-1, 2, 3, 2}}}, "{base = 100.0 : f64}"},
+      {"rotary", {{{-1, 2, 6}}}, "{inverse}"},
+      {"layer_norm", {{{-1, 5}}, {{5}}, {{5}}}},
+      {"layer_norm", {{{-1, 3, 4}}, {{4}}}},
+      {"layer_norm", {{{-1, 2, 2, 3}}, {{3}}, {{3}}}, "{epsilon = 0.5 : f64}"},
+      {"rms_norm", {{{-1, 5}}, {{5}}}},
+      {"rms_norm", {{{-1, 3, 4}}, {{4}}}},
+      {"rms_norm", {{{-1, 2, 3}}, {{3}}}, "{epsilon = 0.5 : f64}"},
+      {"batch_norm", {{{-1, 3}}, {{3}}, {{3}}}},
+      {"batch_norm", {{{-1, 2, 3, 2}}, {{2}}, {{2}}}},
+      {"batch_norm", {{{-1, 2, 2, 2}}, {{2}}}, "{epsilon = 0.5 : f64}"},
+      {"group_norm", {{{-1, 4, 2, 2}}, {{4}}, {{4}}}, "{groups = 2}"},
+      {"group_norm", {{{-1, 3, 3}}, {{3}}}, "{groups = 1}"},
+      {"group_norm", {{{-1, 2, 4}}, {{2}}, {{2}}}, "{groups = 2, epsilon = 0.5 : f64}"},
+      {"softmax", {{{-1, 5}}}},
+      {"softmax", {{{-1, 3, 4}}}, "{axis = 0}"},
+      {"softmax", {{{-1, 2, 4, 4}}}, "{causal = true}"},
+      {"cross_entropy", {{{-1, 5}}, ids({-1})}},
+      {"cross_entropy", {{{-1, 3, 4}}, ids({-1, 3})}},
+      {"cross_entropy", {{{-1, 2, 2, 2}}, ids({-1, 2, 2})}},
+      {"mse", {{{-1, 5}}, data({-1, 5})}},
+      {"mse", {{{-1, 2, 3}}, {{-1, 2, 3}}}},
+      {"mse", {{{4}}, {{4}}}},
+      {"binary_cross_entropy", {{{-1, 5}}, data({-1, 5})}},
+      {"binary_cross_entropy", {{{-1, 2, 3}}, data({-1, 2, 3})}},
+      {"binary_cross_entropy", {{{-1}}, data({-1})}},
+      {"reshape", {{{-1, 6}}}, "{dims = array<i64: 2, 3>}"},
+      {"reshape", {{{-1, 2, 3, 2}}}, "{dims = array<i64: 12>}"},
+      {"reshape", {{{4, 3}}}, "{dims = array<i64: 2, 6>}"},
+      {"transpose", {{{-1, 2, 3}}}, "{permutation = array<i64: 1, 0>}"},
+      {"transpose", {{{-1, 2, 3, 4}}}, "{permutation = array<i64: 2, 0, 1>}"},
+      {"transpose", {{{2, 3, 4}}}, "{permutation = array<i64: 1, 2, 0>}"},
+      {"concat", {{{-1, 2, 3}}, {{-1, 4, 3}}}, "{axis = 0}"},
+      {"concat", {{{-1, 3}}, {{-1, 1}}, {{-1, 2}}}, "{axis = -1}"},
+      {"concat", {{{2, 3}}, {{2, 3}}}, "{axis = 1}"},
+      {"split", {{{-1, 4}}}, "{parts = 2, axis = 0}"},
+      {"split", {{{-1, 2, 6}}}, "{parts = 3, axis = -1}"},
+      {"split", {{{4, 2}}}, "{parts = 4, axis = 0}"},
+      {"slice", {{{-1, 5}}}, "{axis = 0, start = 1, size = 3}"},
+      {"slice", {{{-1, 2, 4}}}, "{axis = -1, start = 2, size = 2}"},
+      {"slice", {{{4, 2}}}, "{axis = 0, size = 1}"},
+      {"reduce_sum", {{{-1, 4}}}, "{axis = 0}"},
+      {"reduce_sum", {{{-1, 2, 3}}}, "{axis = -1}"},
+      {"reduce_sum", {{{3, 2}}}, "{axis = 0}"},
+      {"reduce_mean", {{{-1, 4}}}, "{axis = 0}"},
+      {"reduce_mean", {{{-1, 2, 3}}}, "{axis = 0}"},
+      {"reduce_mean", {{{3, 2}}}, "{axis = 1}"},
+      {"max_pool", {{{-1, 2, 4, 4}}}, "{kernel = 2}"},
+      {"max_pool", {{{-1, 1, 5, 5}}}, "{kernel = 3, stride = 2, padding = 1}"},
+      {"max_pool", {{{-1, 2, 4, 5}}}, "{kernel = array<i64: 2, 3>, stride = 1}"},
+      {"avg_pool", {{{-1, 2, 4, 4}}}, "{kernel = 2}"},
+      {"avg_pool", {{{-1, 1, 5, 5}}}, "{kernel = 3, stride = 2, padding = 1}"},
+      {"avg_pool", {{{-1, 2, 4, 5}}}, "{kernel = array<i64: 2, 3>, stride = 1}"},
+      {"global_avg_pool", {{{-1, 2, 3, 3}}}},
+      {"global_avg_pool", {{{-1, 1, 1, 4}}}},
+      {"global_avg_pool", {{{-1, 3, 2, 1}}}},
+      {"upsample", {{{-1, 2, 2, 3}}}, "{scale = 2}"},
+      {"upsample", {{{-1, 1, 3, 2}}}, "{scale = array<i64: 1, 3>}"},
+      {"upsample", {{{-1, 2, 1, 1}}}, "{scale = 3}"},
+      {"embedding", {ids({-1, 3}), {{5, 2}}}},
+      {"embedding", {ids({-1}), {{4, 3}}}},
+      {"embedding", {ids({-1, 2, 2}), {{3, 1}}}},
+      {"embedding_bag", {ids({-1, 3}), {{5, 2}}}},
+      {"embedding_bag", {ids({-1, 4}), {{3, 3}}}, "{mode = \"mean\"}"},
+      {"embedding_bag", {ids({-1, 2, 3}), {{4, 1}}}},
+      {"gather", {{{-1, 5, 2}}, ids({-1, 3})}},
+      {"gather", {{{-1, 2, 5}}, ids({-1, 3})}, "{axis = 1}"},
+      {"gather", {{{5, 2}}, ids({-1, 3})}},
+      {"gather", {{{-1, 4}}, ids({2, 3})}, "{axis = -1}"},
+      {"scatter", {{{-1, 5, 2}}, ids({-1, 3}), {{-1, 3, 2}}}},
+      {"scatter", {{{-1, 2, 4}}, ids({-1, 3}), {{-1, 2, 3}}}, "{axis = 1}"},
+      {"scatter", {{{-1, 3}}, ids({-1, 6}), {{-1, 6}}}},
+      {"segment_sum", {{{-1, 6, 2}}, ids({-1, 6})}, "{segments = 3}"},
+      {"segment_sum", {{{-1, 4}}, ids({-1, 4})}, "{segments = 5}"},
+      {"segment_sum", {{{-1, 3, 2, 2}}, ids({-1, 3})}, "{segments = 1}"},
+      {"spmm", {ids({-1, 4}), ids({-1, 5}), {{-1, 5}}, {{-1, 3, 2}}}},
+      {"spmm", {ids({-1, 3}), ids({-1, 2}), {{-1, 2}}, {{-1, 4, 1}}}},
+      {"spmm", {ids({-1, 2}), ids({-1, 6}), {{-1, 6}}, {{-1, 2, 3}}}},
+      {"topk", {{{-1, 5}}}, "{k = 2}"},
+      {"topk", {{{-1, 2, 4}}}, "{k = 1}"},
+      {"topk", {{{-1, 3}}}, "{k = 3}"},
+  };
+  // lstm and gru: x, w_ih, w_hh, bias of input and state.
+  for (auto [op, gates] : {std::pair("lstm", 4), {"gru", 3}}) {
+    all.push_back({op, {{{-1, 3, 2}}, {{gates * 2, 2}}, {{gates * 2, 2}}, {{2, gates * 2}}}});
+    all.push_back({op, {{{-1, 1, 3}}, {{gates, 3}}, {{gates, 1}}}});
+    all.push_back({op,
+                   {{{-1, 4, 2}}, {{2, gates * 3, 2}}, {{2, gates * 3, 3}}, {{2, 2, gates * 3}}},
+                   "{bidirectional = true}"});
+  }
+  all.push_back({"moe", {{{-1, 4, 3}}, {{2, 3}}, {{2, 5, 3}}, {{2, 3, 5}}}});
+  all.push_back({"moe", {{{-1, 3, 2}}, {{3, 2}}, {{3, 2, 2}}, {{3, 2, 2}}}, "{top_k = 2}"});
+  all.push_back({"moe", // too few slots: some tokens are dropped
+                 {{{-1, 6, 2}}, {{2, 2}}, {{2, 3, 2}}, {{2, 2, 3}}},
+                 "{capacity_factor = 0.5 : f64}"});
+  for (std::string op : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg"})
+    for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}})
+      all.push_back({op, {{shape}}});
+  for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}}) {
+    all.push_back({"sqrt", {positive(shape)}});
+    all.push_back({"scale", {{shape}}, "{factor = -0.75 : f64}"});
+  }
+  for (std::string op : {"add", "sub", "mul", "div"}) {
+    auto second = [&](SmallVector<int64_t> shape) {
+      return op == "div" ? positive(shape) : Operand{shape};
+    };
+    all.push_back({op, {{{-1, 4}}, second({-1, 4})}});
+    all.push_back({op, {{{-1, 3, 2}}, second({3, 2})}});
+    all.push_back({op, {{{-1, 1, 2}}, second({-1, 3, 1})}});
+    all.push_back({op, {{{1}}, second({-1, 3})}});
+    all.push_back({op, {{{}}, second({})}});
+  }
+  return all;
+}
+
+class InterpretTest : public test::DnnFixture {
+protected:
+  Location here() { return builder.getUnknownLoc(); }
+  RankedTensorType typeOf(ArrayRef<int64_t> shape, Type element = {}) {
+    SmallVector<int64_t> extents;
+    for (int64_t extent : shape)
+      extents.push_back(extent < 0 ? ShapedType::kDynamic : extent);
+    return RankedTensorType::get(extents, element ? element : builder.getF32Type());
+  }
+  Operation *make(StringRef name, ValueRange operands, StringRef attributes = "") {
+    SmallVector<NamedAttribute> list;
+    if (!attributes.empty())
+      list = llvm::to_vector(cast<DictionaryAttr>(parseAttribute(attributes, &context)).getValue());
+    FailureOr<Operation *> op =
+        dnn::createInferred(builder, here(), ("dnn." + name).str(), operands, list);
+    EXPECT_TRUE(succeeded(op)) << name.str();
+    return *op;
+  }
+
+  /// A trained tensor; with a batch it is a trained sample added to a batch of data.
+  Value trained(const Operand &operand, const std::string &name) {
+    bool batched = !operand.shape.empty() && operand.shape[0] < 0;
+    ArrayRef<int64_t> shape = ArrayRef(operand.shape).drop_front(batched);
+    auto parameter = dnn::ParameterOp::create(builder, here(), name, typeOf(shape));
+    Value value = dnn::ReadOp::create(builder, here(), parameter);
+    if (batched)
+      value = make("add", {input(typeOf(operand.shape)), value})->getResult(0);
+    if (operand.kind == Operand::Positive)
+      value = make("exp", value)->getResult(0);
+    return value;
+  }
+  Value input(RankedTensorType type) {
+    Block *block = builder.getInsertionBlock();
+    return block->addArgument(type, here());
+  }
+
+  /// The mean square distance of all float results from data.
+  void addLoss(Operation *op) {
+    Value sum;
+    // What is only kept for the gradient is nobody else's to read.
+    size_t results = dnn::hasKeptResult(op) ? 1 : op->getNumResults();
+    for (Value y : op->getResults().take_front(results)) {
+      auto type = cast<RankedTensorType>(y.getType());
+      if (!isa<FloatType>(type.getElementType()))
+        continue;
+      Value loss = y;
+      if (type.getRank() > 0 ||
+          !isa<dnn::CrossEntropyOp, dnn::MseOp, dnn::BinaryCrossEntropyOp>(op))
+        loss = make("mse", {y, input(type)})->getResult(0);
+      sum = sum ? make("add", {sum, loss})->getResult(0) : loss;
+    }
+    dnn::LossOp::create(builder, here(), sum);
+  }
+
+  interpret::DerivativeCheck check(const Case &one, uint64_t seed) {
+    module->getBody()->clear();
+    builder.setInsertionPointToEnd(module->getBody());
+    auto model = dnn::ModelOp::create(builder, here(), "net");
+    model.setPrecisionAttr(dnn::PrecisionAttr::get(&context, false, builder.getF32Type()));
+    model.setOptimizerAttr(dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Sgd));
+    builder.setInsertionPointToEnd(&model.getBlock());
+    SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(one.operands))
+      if (operand.kind == Operand::Ids)
+        operands.push_back(input(typeOf(operand.shape, builder.getI32Type())));
+      else if (operand.kind == Operand::Data)
+        operands.push_back(input(typeOf(operand.shape)));
+      else
+        operands.push_back(trained(operand, "p" + std::to_string(i)));
+    addLoss(make(one.op, operands, one.attributes));
+    PassManager passes(&context);
+    passes.addPass(createBuildTrainingGraph());
+    if (failed(passes.run(*module)))
+      return {0, INFINITY, "no training graph"};
+    auto graph = *module->getOps<dnn::TrainingGraphOp>().begin();
+    auto inputs = cantFail(interpret::randomInputs(graph, 3, seed));
+    return cantFail(interpret::checkDerivatives(graph, inputs, 1000));
+  }
+};
+
+} // namespace
+
+TEST_F(InterpretTest, EveryGradientEqualsFiniteDifferences) {
+  uint64_t seed = 0;
+  for (const Case &one : cases()) {
+    interpret::DerivativeCheck result = check(one, ++seed);
+    EXPECT_GT(result.checked, 0) << one.op << one.attributes;
+    EXPECT_LT(result.largestError, 1e-6) << one.op << one.attributes << ": " << result.where;
+  }
+}
+
+TEST_F(InterpretTest, EveryDifferentiableOperationHasThreeCases) {
+  std::map<std::string, int> count;
+  for (const Case &one : cases())
+    ++count["dnn." + one.op];
+  for (RegisteredOperationName name : context.getRegisteredOperationsByDialect("dnn"))
+    if (name.hasInterface<DifferentiableOpInterface>())
+      EXPECT_GE(count[name.getStringRef().str()], 3) << name.getStringRef().str();
+}
