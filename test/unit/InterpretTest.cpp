@@ -99,6 +99,8 @@ std::vector<Case> cases() {
       {"concat", {{{-1, 2, 3}}, {{-1, 4, 3}}}, "{axis = 0}"},
       {"concat", {{{-1, 3}}, {{-1, 1}}, {{-1, 2}}}, "{axis = -1}"},
       {"concat", {{{2, 3}}, {{2, 3}}}, "{axis = 1}"},
+      {"concat", {{{1, 3}}, {{-1, 2, 3}}}, "{axis = 0}"}, // joined to every sample
+      {"concat", {{{-1, 2, 3}}, {{2, 1}}, {{2, 2}}}, "{axis = -1}"},
       {"split", {{{-1, 4}}}, "{parts = 2, axis = 0}"},
       {"split", {{{-1, 2, 6}}}, "{parts = 3, axis = -1}"},
       {"split", {{{4, 2}}}, "{parts = 4, axis = 0}"},
