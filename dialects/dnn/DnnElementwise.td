@@ -25,6 +25,10 @@ multiclass Dnn_Unary<string mnemonic, int flops, string formula, int gradFlops, 
   def GradOp : Dnn_UnaryGradBase<mnemonic # "_grad", gradFlops, mnemonic, gradFormula, kept>;
 }
 defm Dnn_Relu : Dnn_Unary<"relu", 1, "max(x, 0)", 1, "y", "dy where y > 0, else 0">;
+defm Dnn_Relu6 : Dnn_Unary<"relu6", 2, "min(max(x, 0), 6)", 2, "y", "dy where 0 < y < 6, else 0">;
+defm Dnn_HardSigmoid : Dnn_Unary<"hard_sigmoid", 4, "min(max(x + 3, 0), 6) / 6", 3, "y", "dy / 6 where 0 < y < 1, else 0">;
+defm Dnn_HardSwish : Dnn_Unary<"hard_swish", 5, "x * min(max(x + 3, 0), 6) / 6", 6, "x",
+                               "dy * (2 * x + 3) / 6 where -3 < x < 3, 0 below, dy above">;
 defm Dnn_Gelu : Dnn_Unary<"gelu", 5, "x * (1 + erf(x / sqrt 2)) / 2", 11, "x", "dy * (cdf(x) + x * pdf(x))">;
 defm Dnn_Silu : Dnn_Unary<"silu", 5, "x / (1 + exp(-x)) (swish)", 9, "x", "dy * s * (1 + x * (1 - s)), s = sigmoid(x)">;
 defm Dnn_Sigmoid : Dnn_Unary<"sigmoid", 4, "1 / (1 + exp(-x))", 3, "y", "dy * y * (1 - y)">;

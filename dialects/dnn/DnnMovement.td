@@ -21,7 +21,7 @@ def Dnn_TransposeOp : Dnn_ForwardOp<"transpose", 0> {
 }
 def Dnn_ConcatOp : Dnn_ForwardOp<"concat", 0> {
   let summary = "operands joined along `axis`";
-  let description = "No FLOP; every element is moved.\n"
+  let description = "No FLOP; every element is moved. An operand without a batch is joined to every sample.\n"
     "`%y = dnn.concat %a, %b {axis = 0 : i64} : (tensor<?x64x8x8xf32>, tensor<?x32x8x8xf32>) -> tensor<?x96x8x8xf32>`";
   let arguments = (ins Variadic<Dnn_Tensor>:$xs, OptionalAttr<Dnn_Int>:$axis);
   let results = (outs Dnn_Tensor:$y);

@@ -59,6 +59,9 @@ template <typename GradOp> static LogicalResult unary(GradientContext &context, 
   return success();
 }
 ACCORD_GRADIENT(ReluOp) { return unary<ReluGradOp>(context, getY()); }
+ACCORD_GRADIENT(Relu6Op) { return unary<Relu6GradOp>(context, getY()); }
+ACCORD_GRADIENT(HardSigmoidOp) { return unary<HardSigmoidGradOp>(context, getY()); }
+ACCORD_GRADIENT(HardSwishOp) { return unary<HardSwishGradOp>(context, getX()); }
 ACCORD_GRADIENT(GeluOp) { return unary<GeluGradOp>(context, getX()); }
 ACCORD_GRADIENT(SiluOp) { return unary<SiluGradOp>(context, getX()); }
 ACCORD_GRADIENT(SigmoidOp) { return unary<SigmoidGradOp>(context, getY()); }

@@ -34,10 +34,15 @@ ACCORD_GRADIENT(ConcatOp) {
   for (auto [i, x] : llvm::enumerate(getXs())) {
     auto type = cast<RankedTensorType>(x.getType());
     int64_t size = type.getDimSize(tensorDimension(axis, type));
-    if (context.needed[i])
-      context.operandGradients[i] = make<SliceOp>(
-          context, type, context.resultGradients[0], context.builder.getI64IntegerAttr(axis),
-          context.builder.getI64IntegerAttr(start), context.builder.getI64IntegerAttr(size));
+    if (context.needed[i]) {
+      SmallVector<int64_t> shape(type.getShape());
+      if (batchRank(type) < batchRank(getY().getType())) // was joined to every sample
+        shape.insert(shape.begin(), ShapedType::kDynamic);
+      Value part = make<SliceOp>(context, RankedTensorType::get(shape, type.getElementType()), context.resultGradients[0],
+                                 context.builder.getI64IntegerAttr(axis), context.builder.getI64IntegerAttr(start),
+                                 context.builder.getI64IntegerAttr(size));
+      context.operandGradients[i] = reduceTo(context, part, type);
+    }
     start += size;
   }
   return success();

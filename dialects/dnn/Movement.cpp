@@ -54,7 +54,9 @@ ACCORD_INFER(ConcatOp) {
   if (failed(requireTensors(adaptor.getOperands(), {1}, location, "concat")) ||
       failed(require(adaptor.getAxis(), location, "concat", "axis")))
     return failure();
-  RankedTensorType first = tensor(adaptor.getXs().front());
+  // One sample's worth beside a batch, such as a trained token, is joined to every sample.
+  auto batched = llvm::find_if(adaptor.getXs(), [](Value x) { return batchRank(tensor(x)) > 0; });
+  RankedTensorType first = tensor(batched == adaptor.getXs().end() ? adaptor.getXs().front() : *batched);
   FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), first, location, "concat");
   if (failed(axis))
     return failure();
@@ -63,14 +65,17 @@ ACCORD_INFER(ConcatOp) {
   for (Value x : adaptor.getXs()) {
     RankedTensorType type = tensor(x);
     SmallVector<int64_t> other(type.getShape());
+    if (batchRank(type) < batchRank(first))
+      other.insert(other.begin(), ShapedType::kDynamic);
+    int64_t extent = 0;
     if (other.size() == shape.size())
-      other[*axis] = shape[*axis];
+      extent = std::exchange(other[*axis], shape[*axis]);
     if (other != shape)
       return emitOptionalError(location, "'concat' cannot join ", shapeText(first.getShape()), " and ",
                                shapeText(type.getShape()), " along axis ", *adaptor.getAxis());
     if (failed(sameElement(first, type, location, "concat")))
       return failure();
-    std::optional<int64_t> sum = checkedAdd(shape[*axis], type.getDimSize(*axis));
+    std::optional<int64_t> sum = checkedAdd(shape[*axis], extent);
     if (!sum)
       return emitOptionalError(location, "'concat' passes 2^63 along axis ", *adaptor.getAxis());
     shape[*axis] = *sum;

@@ -1,12 +1,14 @@
 // Element-wise operations, dropout, rotary positions.
 #include "lib/interpret/Kernels.h"
 #include "llvm/Support/xxhash.h"
+#include <algorithm>
 #include <cmath>
 
 namespace accord::interpret {
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double relu6(double x) { return std::clamp(x, 0.0, 6.0); }
 /// Standard normal distribution: cumulative, and its density.
 double cdf(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }
 double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
@@ -74,6 +76,9 @@ void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
 
 void addElementwise(Kernels &kernels) {
   unary<dnn::ReluOp>(kernels, [](double x) { return x > 0 ? x : 0; });
+  unary<dnn::Relu6Op>(kernels, relu6);
+  unary<dnn::HardSigmoidOp>(kernels, [](double x) { return relu6(x + 3) / 6; });
+  unary<dnn::HardSwishOp>(kernels, [](double x) { return x * relu6(x + 3) / 6; });
   unary<dnn::GeluOp>(kernels, [](double x) { return x * cdf(x); });
   unary<dnn::SiluOp>(kernels, [](double x) { return x * sigmoid(x); });
   unary<dnn::SigmoidOp>(kernels, sigmoid);
@@ -82,6 +87,12 @@ void addElementwise(Kernels &kernels) {
   unary<dnn::ExpOp>(kernels, [](double x) { return std::exp(x); });
   unary<dnn::NegOp>(kernels, [](double x) { return -x; });
   pairwise<dnn::ReluGradOp>(kernels, [](double dy, double y) { return y > 0 ? dy : 0; });
+  pairwise<dnn::Relu6GradOp>(kernels, [](double dy, double y) { return y > 0 && y < 6 ? dy : 0; });
+  pairwise<dnn::HardSigmoidGradOp>(kernels,
+                                   [](double dy, double y) { return y > 0 && y < 1 ? dy / 6 : 0; });
+  pairwise<dnn::HardSwishGradOp>(kernels, [](double dy, double x) {
+    return x <= -3 ? 0 : x >= 3 ? dy : dy * (2 * x + 3) / 6;
+  });
   pairwise<dnn::GeluGradOp>(kernels,
                             [](double dy, double x) { return dy * (cdf(x) + x * pdf(x)); });
   pairwise<dnn::SiluGradOp>(

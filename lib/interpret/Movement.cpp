@@ -17,12 +17,15 @@ void transpose(dnn::TransposeOp op, Inputs in, Outputs out) {
 void concat(dnn::ConcatOp op, Inputs in, Outputs out) {
   int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getY()), start = 0;
   for (const Array *x : in) {
-    forEach(x->shape, [&](llvm::ArrayRef<int64_t> i) {
+    Shape part = out[0].shape;
+    size_t missing = part.size() - x->shape.size(); // the batch, for what is joined to every sample
+    part[axis] = x->shape[axis - missing];
+    forEach(part, [&](llvm::ArrayRef<int64_t> i) {
       Index y(i);
       y[axis] += start;
-      out[0](y) = (*x)(i);
+      out[0](y) = (*x)(i.drop_front(missing));
     });
-    start += x->shape[axis];
+    start += part[axis];
   }
 }
 

@@ -87,6 +87,9 @@ std::vector<OperationSpec> makeTable() {
       {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},
   };
   for (auto [name, op] : {std::pair{"relu", "dnn.relu"},
+                          {"relu6", "dnn.relu6"},
+                          {"hard_sigmoid", "dnn.hard_sigmoid"},
+                          {"hard_swish", "dnn.hard_swish"},
                           {"gelu", "dnn.gelu"},
                           {"silu", "dnn.silu"},
                           {"swish", "dnn.silu"},

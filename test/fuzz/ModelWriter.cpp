@@ -142,9 +142,10 @@ private:
 
   std::string unary(const std::string &expr) {
     static const std::vector<std::string> names = {
-        "relu({})",   "gelu({})", "silu({})", "sigmoid({})",
-        "tanh({})",   "exp({})",  "-({})",    "dropout({}, rate = 0.1)",
-        "2.5 * ({})", "({}) / 3"};
+        "relu({})",      "gelu({})", "silu({})",  "sigmoid({})",
+        "tanh({})",      "exp({})",  "-({})",     "dropout({}, rate = 0.1)",
+        "2.5 * ({})",    "({}) / 3", "relu6({})", "hard_sigmoid({})",
+        "hard_swish({})"};
     return fmt::format(fmt::runtime(random.pick(names)), expr);
   }
 

@@ -64,7 +64,7 @@ TEST_F(DnnGradient, Contractions) {
 }
 
 TEST_F(DnnGradient, Elementwise) {
-  for (StringRef name : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt", "neg"})
+  for (StringRef name : {"relu", "relu6", "hard_sigmoid", "hard_swish", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt", "neg"})
     check(("dnn." + name).str(), {tensor({-1, 8})});
   for (StringRef name : {"add", "sub", "mul", "div"}) {
     check(("dnn." + name).str(), {tensor({-1, 3, 8}), tensor({3, 8})});
@@ -91,6 +91,7 @@ TEST_F(DnnGradient, Movement) {
   check("dnn.transpose", {tensor({-1, 2, 3, 4})}, array("permutation", {2, 0, 1}));
   check("dnn.transpose", {tensor({3, 4})}, array("permutation", {1, 0}));
   check("dnn.concat", {tensor({-1, 2, 3}), tensor({-1, 4, 3})}, integer("axis", 0));
+  check("dnn.concat", {tensor({2, 3}), tensor({-1, 4, 3})}, integer("axis", 0));
   check("dnn.split", {tensor({-1, 2, 6})}, {integer("axis", -1), integer("parts", 3)});
   check("dnn.slice", {tensor({-1, 5})}, {integer("axis", 0), integer("start", 1), integer("size", 2)});
   check("dnn.reduce_sum", {tensor({-1, 2, 6})}, integer("axis", 0));

@@ -16,7 +16,7 @@ namespace {
 /// An operand: its extents (-1: the batch), and what it is.
 struct Operand {
   SmallVector<int64_t> shape;
-  enum Kind { Trained, Positive, Ids, Data } kind = Trained;
+  enum Kind { Trained, Positive, Wide, Ids, Data } kind = Trained;
 };
 struct Case {
   std::string op;
@@ -26,6 +26,8 @@ struct Case {
 
 Operand ids(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Ids}; }
 Operand positive(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Positive}; }
+/// Reaches beyond -6 and 6.
+Operand wide(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Wide}; }
 Operand data(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Data}; }
 
 std::vector<Case> cases() {
@@ -97,6 +99,8 @@ std::vector<Case> cases() {
       {"concat", {{{-1, 2, 3}}, {{-1, 4, 3}}}, "{axis = 0}"},
       {"concat", {{{-1, 3}}, {{-1, 1}}, {{-1, 2}}}, "{axis = -1}"},
       {"concat", {{{2, 3}}, {{2, 3}}}, "{axis = 1}"},
+      {"concat", {{{1, 3}}, {{-1, 2, 3}}}, "{axis = 0}"}, // joined to every sample
+      {"concat", {{{-1, 2, 3}}, {{2, 1}}, {{2, 2}}}, "{axis = -1}"},
       {"split", {{{-1, 4}}}, "{parts = 2, axis = 0}"},
       {"split", {{{-1, 2, 6}}}, "{parts = 3, axis = -1}"},
       {"split", {{{4, 2}}}, "{parts = 4, axis = 0}"},
@@ -160,6 +164,9 @@ std::vector<Case> cases() {
   for (std::string op : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg"})
     for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}})
       all.push_back({op, {{shape}}});
+  for (std::string op : {"relu6", "hard_sigmoid", "hard_swish"})
+    for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {8}})
+      all.push_back({op, {wide(shape)}});
   for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}}) {
     all.push_back({"sqrt", {positive(shape)}});
     all.push_back({"scale", {{shape}}, "{factor = -0.75 : f64}"});
@@ -206,6 +213,8 @@ protected:
       value = make("add", {input(typeOf(operand.shape)), value})->getResult(0);
     if (operand.kind == Operand::Positive)
       value = make("exp", value)->getResult(0);
+    if (operand.kind == Operand::Wide)
+      value = make("scale", value, "{factor = 8.0 : f64}")->getResult(0);
     return value;
   }
   Value input(RankedTensorType type) {

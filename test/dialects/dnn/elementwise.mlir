@@ -111,3 +111,24 @@ func.func @rotary_22(%a0: tensor<?x2x8x4xf32>) {
   %r = dnn.rotary %a0 {inverse} : (tensor<?x2x8x4xf32>) -> tensor<?x2x8x4xf32>
   return
 }
+func.func @relu6(%a0: tensor<?x8xf32>) {
+  // CHECK: dnn.relu6 %{{.*}} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.relu6 %a0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: dnn.relu6_grad %{{.*}}, %{{.*}} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %g = dnn.relu6_grad %a0, %r : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+func.func @hard_sigmoid(%a0: tensor<?x8xf32>) {
+  // CHECK: dnn.hard_sigmoid %{{.*}} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.hard_sigmoid %a0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: dnn.hard_sigmoid_grad %{{.*}}, %{{.*}} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %g = dnn.hard_sigmoid_grad %a0, %r : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+func.func @hard_swish(%a0: tensor<?x8xf32>) {
+  // CHECK: dnn.hard_swish %{{.*}} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.hard_swish %a0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: dnn.hard_swish_grad %{{.*}}, %{{.*}} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %g = dnn.hard_swish_grad %a0, %r : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}

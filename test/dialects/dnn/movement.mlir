@@ -86,3 +86,8 @@ func.func @upsample_grad_17(%a0: tensor<?x8x14x14xf32>) {
   %r = dnn.upsample_grad %a0 {scale = 2 : i64} : (tensor<?x8x14x14xf32>) -> tensor<?x8x7x7xf32>
   return
 }
+func.func @concat_to_every_sample(%a0: tensor<1x4xf32>, %a1: tensor<?x2x4xf32>) {
+  // CHECK: dnn.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<1x4xf32>, tensor<?x2x4xf32>) -> tensor<?x3x4xf32>
+  %r = dnn.concat %a0, %a1 {axis = 0 : i64} : (tensor<1x4xf32>, tensor<?x2x4xf32>) -> tensor<?x3x4xf32>
+  return
+}

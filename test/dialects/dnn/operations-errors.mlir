@@ -163,6 +163,15 @@ func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<?x2x5xf32>) {
 
 // -----
 
+func.func @f(%a0: tensor<2x8x4xf32>, %a1: tensor<?x8x4xf32>) {
+  // expected-error @+2 {{'concat' cannot join ?x8x4 and 2x8x4 along axis 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.concat %a0, %a1 {axis = 0 : i64} : (tensor<2x8x4xf32>, tensor<?x8x4xf32>) -> tensor<?x10x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%a0: tensor<?x9xf32>) {
   // expected-error @+2 {{'split' cannot cut 9 into 2 equal parts}}
   // expected-error @+1 {{failed to infer returned types}}
