@@ -12,6 +12,9 @@ import fractions
 import os
 import sys
 
+import count_lookups
+import count_transformers
+
 
 def linear(inputs, outputs, bias=True):
     return inputs * outputs + (outputs if bias else 0)
@@ -28,6 +31,10 @@ def gpt2(layers=12, hidden=768, heads=12, vocab=50257, seq=1024):
 
 def gpt3(layers=96, hidden=12288, heads=96, vocab=50257, seq=2048):
     return gpt2(layers, hidden, heads, vocab, seq)
+
+
+def bert_base(layers=12, hidden=768, heads=12, vocab=30522, seq=512, longest=512, masked=76):
+    return bert_large(layers, hidden, heads, vocab, seq, longest, masked)
 
 
 def bert_large(layers=24, hidden=1024, heads=16, vocab=30522, seq=512, longest=512, masked=76):
@@ -117,7 +124,13 @@ def count(model, arguments):
     if model in GPT2_SIZES:
         layers, hidden, heads = GPT2_SIZES[model]
         return gpt2(layers, hidden, heads, **arguments)
-    return {f.__name__: f for f in (gpt2, gpt3, bert_large, llama2, resnet50, dlrm, gnmt)}[model](**arguments)
+    if model in count_transformers.MEGATRON_SIZES:
+        layers, hidden, _ = count_transformers.MEGATRON_SIZES[model]
+        return count_transformers.megatron(layers, hidden, **arguments)
+    for formulas in (count_transformers, count_lookups):
+        if hasattr(formulas, model):
+            return getattr(formulas, model)(**arguments)
+    return {f.__name__: f for f in (gpt2, gpt3, bert_base, bert_large, llama2, resnet50, dlrm, gnmt)}[model](**arguments)
 
 
 def step_flops(batch, layers, hidden, vocab, seq):
@@ -143,8 +156,9 @@ def main():
             print(row["model"], row["arguments"], "computed", *got, "expected", *wanted)
         wrong += got != wanted
     for row in rows("step_flops.csv"):
-        layers, hidden, _ = GPT2_SIZES.get(row["model"], (96, 12288, 96))
-        given = dict(layers=layers, hidden=hidden, seq=2048 if row["model"] == "gpt3" else 1024, vocab=50257)
+        layers, hidden, _ = {**GPT2_SIZES, **count_transformers.MEGATRON_SIZES}.get(row["model"], (96, 12288, 96))
+        given = dict(layers=layers, hidden=hidden, seq=1024 if row["model"] in GPT2_SIZES else 2048,
+                     vocab=51200 if row["model"] in count_transformers.MEGATRON_SIZES else 50257)
         given.update({k: v for k, v in row["given"].items() if k in given})
         batch = int(row["batch"])
         got = step_flops(batch, **given)
