@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 
-MODELS = ["resnet", "bert", "gpt2", "gnmt", "llama2", "dlrm", "gpt3"]
+MODELS = ["resnet", "bert", "bert_base", "bloom", "dlrm", "gat", "gcn", "gnmt", "gpt2", "gpt3", "graphsage", "llama2", "llama3",
+          "mixtral", "ncf", "opt", "t5", "transformer_big", "wide_deep"]
 MACHINES = ["a100_80g", "tpu_like", "tpu_v4", "v100_32g"]
 
 
