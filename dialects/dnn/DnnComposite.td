@@ -29,29 +29,32 @@ def Dnn_LstmGradOp : Dnn_RecurrentGrad<"lstm_grad", "lstm">;
 def Dnn_GruOp : Dnn_Recurrent<"gru", "3", "the three gates and the recurrent part of the candidate">;
 def Dnn_GruGradOp : Dnn_RecurrentGrad<"gru_grad", "gru">;
 
-def Dnn_MoeOp : Dnn_ForwardOp<"moe", 4> {
+def Dnn_MoeOp : Dnn_ForwardOp<"moe", 2> {
   let summary = "mixture of experts: every token of x[.., d] goes to its top_k experts, y = sum of gate * w2 gelu(w1 x)";
   let description = [{
-    Each token chooses its experts by p = softmax(gate x) over all experts and weighs them with p; tokens are served in order, and those
-    that find no slot are dropped. gate is [experts, d], w1 [experts, inner, d], w2 [experts, d, inner]; experts and inner follow from them. Every expert takes
-    ceil(tokens * top_k * capacity_factor / experts) slots of one sample, all computed: 4 FLOP per point of (n, slot, inner, d), and
-    2 * tokens * experts * d for the gate. The second result, [slots, inner], is kept for the gradient.
+    Each token chooses its experts by p = softmax(gate x) over all experts and weighs them with p, or with their share of the p it chose if
+    `normalize`; tokens are served in order, and those that find no slot are dropped. gate is [experts, d], w1 [experts, inner, d],
+    w2 [experts, d, inner]; experts and inner follow from them. With w3, shaped as w1, the experts are gated: w2 (silu(w1 x) * (w3 x)).
+    Every expert takes ceil(tokens * top_k * capacity_factor / experts) slots of one sample, all computed: 2 FLOP per point of
+    (n, slot, weights*inner, d) of the 2 or 3 weights, and 2 * tokens * experts * d for the gate. The second result, [slots, inner] (w1 x, and w3 x behind it
+    along the last dimension), is kept for the gradient.
     `%y, %h = dnn.moe %x, %g, %w1, %w2 {top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
        -> (tensor<?x64x16xf32>, tensor<?x160x32xf32>)`
   }];
-  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$gate, Dnn_Tensor:$w1, Dnn_Tensor:$w2, DefaultValuedAttr<Dnn_Int, "1">:$top_k,
-                       DefaultValuedAttr<Dnn_Positive, "1.25">:$capacity_factor);
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$gate, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Optional<Dnn_Tensor>:$w3,
+                       DefaultValuedAttr<Dnn_Int, "1">:$top_k, DefaultValuedAttr<Dnn_Positive, "1.25">:$capacity_factor,
+                       DefaultValuedAttr<BoolAttr, "false">:$normalize);
   let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$kept);
-  let work = "return ::accord::dnn::moeWork(getOperation(), getX().getType(), getKept().getType());";
+  let work = "return ::accord::dnn::moeWork(getOperation(), getX().getType(), getW1().getType(), getKept().getType());";
   let more = Dnn_IsContraction # "std::optional<int64_t> getFlops(int64_t batch);\n";
 }
-def Dnn_MoeGradOp : Dnn_WorkOp<"moe_grad", 8> {
-  let summary = "gradients of `dnn.moe` for x and the three weights";
+def Dnn_MoeGradOp : Dnn_WorkOp<"moe_grad", 4> {
+  let summary = "gradients of `dnn.moe` for x and its weights";
   let description = "Twice the forward's FLOP.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$gate, Dnn_Tensor:$w1, Dnn_Tensor:$w2, Dnn_Tensor:$kept,
-                       DefaultValuedAttr<Dnn_Int, "1">:$top_k);
-  let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dgate, Dnn_Tensor:$dw1, Dnn_Tensor:$dw2);
-  let work = "return ::accord::dnn::moeWork(getOperation(), getX().getType(), getKept().getType());";
+                       Optional<Dnn_Tensor>:$w3, DefaultValuedAttr<Dnn_Int, "1">:$top_k, DefaultValuedAttr<BoolAttr, "false">:$normalize);
+  let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dgate, Dnn_Tensor:$dw1, Dnn_Tensor:$dw2, Optional<Dnn_Tensor>:$dw3);
+  let work = "return ::accord::dnn::moeWork(getOperation(), getX().getType(), getW1().getType(), getKept().getType());";
   let more = Dnn_IsContraction # "std::optional<int64_t> getFlops(int64_t batch);\n";
 }
 #endif

@@ -70,6 +70,30 @@ def Dnn_DropoutGradOp : Dnn_WorkOp<"dropout_grad", 2> {
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$mask, Dnn_Rate:$rate);
   let results = (outs Dnn_Tensor:$dx);
 }
+def Dnn_LeakyReluOp : Dnn_WorkOp<"leaky_relu", 2, [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "y = x where x > 0, else slope * x";
+  let description = "2 FLOP per element.\n`%y = dnn.leaky_relu %x {slope = 0.2 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Rate, "0.01">:$slope);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_LeakyReluGradOp : Dnn_WorkOp<"leaky_relu_grad", 2, [SameOperandsAndResultType]> {
+  let summary = "gradient of `dnn.leaky_relu`: dx = dy where y > 0, else slope * dy";
+  let description = "2 FLOP per element.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$y, Dnn_Rate:$slope);
+  let results = (outs Dnn_Tensor:$dx);
+}
+def Dnn_EluOp : Dnn_WorkOp<"elu", 4, [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "y = x where x > 0, else alpha * (exp(x) - 1)";
+  let description = "4 FLOP per element.\n`%y = dnn.elu %x {alpha = 0.5 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Positive, "1.0">:$alpha);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_EluGradOp : Dnn_WorkOp<"elu_grad", 3, [SameOperandsAndResultType]> {
+  let summary = "gradient of `dnn.elu`: dx = dy where y > 0, else dy * (y + alpha)";
+  let description = "3 FLOP per element.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$y, Dnn_Positive:$alpha);
+  let results = (outs Dnn_Tensor:$dx);
+}
 def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
   let summary = "rotary position embedding of x[.., seq, d]: pairs of the last dimension turn by seq / base^(2i/d)";
   let description = [{
@@ -77,6 +101,24 @@ def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
     `%y = dnn.rotary %x {base = 10000.0 : f64} : (tensor<?x32x2048x128xbf16>) -> tensor<?x32x2048x128xbf16>`
   }];
   let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Base, "10000.0">:$base, UnitAttr:$inverse);
+  let results = (outs Dnn_Tensor:$y);
+}
+// Positions that are added and not learned: nothing to store, and the gradient is that of the result.
+def Dnn_SinusoidsOp : Dnn_ForwardOp<"sinusoids", 1> {
+  let summary = "y[.., p, i] = x[.., p, i] + (sin, cos by turns along i of p / 10000^(2 floor(i/2)/d)) (Vaswani et al., 2017)";
+  let description = "1 FLOP per element; the angles are tables.\n"
+    "`%y = dnn.sinusoids %x : (tensor<?x512x1024xbf16>) -> tensor<?x512x1024xbf16>`";
+  let arguments = (ins Dnn_Tensor:$x);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_AlibiOp : Dnn_ForwardOp<"alibi", 2> {
+  let summary = "y[.., h, q, k] = x[.., h, q, k] + slope(h) * (k - q): attention with linear biases (Press et al., 2021)";
+  let description = [{
+    2 FLOP per element (product, sum). slope(h) = 2^(-8 (h+1) / p) for the first p heads, p the largest power of two not above their
+    number; head p + i has 2^(-4 (2i+1) / p).
+    `%y = dnn.alibi %s : (tensor<?x112x2048x2048xbf16>) -> tensor<?x112x2048x2048xbf16>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x);
   let results = (outs Dnn_Tensor:$y);
 }
 def Dnn_ConstantOp : Dnn_WorkOp<"constant", 0> {

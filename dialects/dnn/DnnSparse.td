@@ -38,6 +38,26 @@ def Dnn_EmbeddingBagGradOp : Dnn_WorkOp<"embedding_bag_grad", 1> {
   let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getDy().getType());";
   let more = Dnn_BothTouched;
 }
+def Dnn_RelativeBiasOp : Dnn_ForwardOp<"relative_bias", 0> {
+  let summary = "y[h, q, k] = table[bucket(k - q), h]: a learned bias per head and distance (Raffel et al., T5, 2019)";
+  let description = [{
+    Half of the n buckets are distances of their own, the others grow with the logarithm up to `max_distance`: bucket(-d) = d for d < n/2, else
+    n/2 + floor(log(d / (n/2)) / log(max_distance / (n/2)) * n/2), at most n - 1. If `bidirectional`, n is half of the table, and the
+    other half is for keys after the query; if not, those share bucket 0. No FLOP.
+    `%b = dnn.relative_bias %t {queries = 512 : i64, keys = 512 : i64} : (tensor<32x16xbf16>) -> tensor<16x512x512xbf16>`
+  }];
+  let arguments = (ins Dnn_Tensor:$table, OptionalAttr<Dnn_Int>:$queries, OptionalAttr<Dnn_Int>:$keys,
+                       DefaultValuedAttr<Dnn_Int, "128">:$max_distance, DefaultValuedAttr<BoolAttr, "true">:$bidirectional);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {0});";
+}
+def Dnn_RelativeBiasGradOp : Dnn_WorkOp<"relative_bias_grad", 1> {
+  let summary = "gradient of `dnn.relative_bias`: dtable[bucket(k - q), h] += dy[h, q, k]";
+  let description = "1 FLOP per element of dy.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Int:$max_distance, BoolAttr:$bidirectional);
+  let results = (outs Dnn_Tensor:$dtable);
+  let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {1});";
+}
 def Dnn_GatherOp : Dnn_ForwardOp<"gather", 0> {
   let summary = "y = x's entries `ids` along `axis`; ids' dimensions replace the axis";
   let description = "No FLOP; reads the ids and the entries.\n"
@@ -70,6 +90,21 @@ def Dnn_SegmentSumOp : Dnn_ForwardOp<"segment_sum", 1> {
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, OptionalAttr<Dnn_Int>:$segments);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getX().getType()), {2});";
+}
+def Dnn_SegmentSoftmaxOp : Dnn_ForwardOp<"segment_softmax", 5> {
+  let summary = "y[i, ..] = exp(x[i, ..] - max) / sum of exp(x[j, ..] - max) over the j with ids[j] = ids[i]";
+  let description = "5 FLOP per element, as `dnn.softmax`. Maximum and sum are of each of the `segments`.\n"
+    "`%y = dnn.segment_softmax %x, %i {segments = 2708 : i64} : (tensor<?x13264x8xf32>, tensor<?x13264xi32>) -> tensor<?x13264x8xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$ids, OptionalAttr<Dnn_Int>:$segments);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getX().getType(), 0);";
+}
+def Dnn_SegmentSoftmaxGradOp : Dnn_WorkOp<"segment_softmax_grad", 4> {
+  let summary = "gradient of `dnn.segment_softmax`: dx = (dy - sum(dy * y) over the segment) * y";
+  let description = "4 FLOP per element.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$y, Dnn_Tensor:$ids, Dnn_Int:$segments);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getDy().getType(), 0);";
 }
 def Dnn_SpmmOp : Dnn_ForwardOp<"spmm", 2> {
   let summary = "y[r, :] = sum over the non-zeros e of row r of values[e] * dense[columns[e], :] (CSR)";

@@ -46,6 +46,20 @@ ACCORD_INFER(RotaryOp) {
   return success();
 }
 
+/// x itself, which needs so many dimensions per sample.
+static LogicalResult inferPositions(ValueRange operands, int64_t least, std::optional<Location> location,
+                                    SmallVectorImpl<Type> &types, StringRef op, StringRef shape) {
+  if (failed(requireTensors(operands, {1}, location, op)))
+    return failure();
+  RankedTensorType x = tensor(operands[0]);
+  if (x.getRank() - batchRank(x) < least)
+    return emitOptionalError(location, "'", op, "' adds to [.., ", shape, "], found ", shapeText(x.getShape()));
+  types.push_back(x);
+  return success();
+}
+ACCORD_INFER(SinusoidsOp) { return inferPositions(adaptor.getOperands(), 2, location, types, "sinusoids", "positions, d"); }
+ACCORD_INFER(AlibiOp) { return inferPositions(adaptor.getOperands(), 3, location, types, "alibi", "heads, queries, keys"); }
+
 // ---- normalizations
 
 /// Checks scale and offset against the extent they lie along.

@@ -76,6 +76,24 @@ ACCORD_GRADIENT(ScaleOp) {
   context.operandGradients[0] = make<ScaleOp>(context, getX().getType(), context.resultGradients[0], getFactorAttr());
   return success();
 }
+ACCORD_GRADIENT(LeakyReluOp) {
+  Value dy = context.resultGradients[0];
+  context.operandGradients[0] = make<LeakyReluGradOp>(context, dy.getType(), dy, context.forward(getY()), getSlopeAttr());
+  return success();
+}
+ACCORD_GRADIENT(EluOp) {
+  Value dy = context.resultGradients[0];
+  context.operandGradients[0] = make<EluGradOp>(context, dy.getType(), dy, context.forward(getY()), getAlphaAttr());
+  return success();
+}
+ACCORD_GRADIENT(SinusoidsOp) {
+  context.operandGradients[0] = context.resultGradients[0];
+  return success();
+}
+ACCORD_GRADIENT(AlibiOp) {
+  context.operandGradients[0] = context.resultGradients[0];
+  return success();
+}
 ACCORD_GRADIENT(AddOp) {
   for (unsigned i = 0; i < 2; ++i)
     if (context.needed[i])

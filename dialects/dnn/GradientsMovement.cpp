@@ -128,6 +128,17 @@ ACCORD_GRADIENT(SegmentSumOp) {
                                                context.forward(getIds()), context.builder.getI64IntegerAttr(0));
   return success();
 }
+ACCORD_GRADIENT(SegmentSoftmaxOp) {
+  context.operandGradients[0] =
+      make<SegmentSoftmaxGradOp>(context, getX().getType(), context.resultGradients[0], context.forward(getY()),
+                                 context.forward(getIds()), getSegmentsAttr());
+  return success();
+}
+ACCORD_GRADIENT(RelativeBiasOp) {
+  context.operandGradients[0] = make<RelativeBiasGradOp>(context, getTable().getType(), context.resultGradients[0],
+                                                         getMaxDistanceAttr(), getBidirectionalAttr());
+  return success();
+}
 ACCORD_GRADIENT(SpmmOp) {
   Value dy = context.resultGradients[0];
   if (context.needed[2])
@@ -167,9 +178,11 @@ ACCORD_GRADIENT(MoeOp) {
   Value dy = context.resultGradients[0];
   if (!dy)
     return success();
+  Value w3 = getW3();
   auto gradient = make<MoeGradOp>(context, getX().getType(), getGate().getType(), getW1().getType(), getW2().getType(),
-                                  dy, context.forward(getX()), context.forward(getGate()), context.forward(getW1()),
-                                  context.forward(getW2()), context.forward(getKept()), getTopKAttr());
+                                  w3 ? w3.getType() : Type(), dy, context.forward(getX()), context.forward(getGate()),
+                                  context.forward(getW1()), context.forward(getW2()), context.forward(getKept()),
+                                  w3 ? context.forward(w3) : Value(), getTopKAttr(), getNormalizeAttr());
   for (auto [i, result] : llvm::enumerate(gradient->getResults()))
     context.operandGradients[i] = result;
   return success();

@@ -76,6 +76,13 @@ ACCORD_INFER(ScatterOp) {
   return success();
 }
 
+static LogicalResult requireRows(RankedTensorType x, RankedTensorType ids, int64_t segments, std::optional<Location> location,
+                                 StringRef op) {
+  if (segments >= 1 && !sampleShape(x).empty() && sampleShape(ids) == sampleShape(x).take_front(1))
+    return success();
+  return emitOptionalError(location, "'", op, "' needs one id per row and at least one segment, found ",
+                           shapeText(ids.getShape()), " ids for ", shapeText(x.getShape()));
+}
 ACCORD_INFER(SegmentSumOp) {
   if (failed(requireTensors(adaptor.getOperands(), {1, 1}, location, "segment_sum")) ||
       failed(require(adaptor.getSegments(), location, "segment_sum", "segments")))
@@ -83,12 +90,42 @@ ACCORD_INFER(SegmentSumOp) {
   RankedTensorType x = tensor(adaptor.getX()), ids = tensor(adaptor.getIds());
   if (failed(requireIds(ids, location, "segment_sum")))
     return failure();
-  if (*adaptor.getSegments() < 1 || sampleShape(x).empty() || sampleShape(ids) != sampleShape(x).take_front(1))
-    return emitOptionalError(location, "'segment_sum' needs one id per row and at least one segment, found ",
-                             shapeText(ids.getShape()), " ids for ", shapeText(x.getShape()));
+  if (failed(requireRows(x, ids, *adaptor.getSegments(), location, "segment_sum")))
+    return failure();
   SmallVector<int64_t> shape(x.getShape());
   shape[batchRank(x)] = *adaptor.getSegments();
   types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+ACCORD_INFER(SegmentSoftmaxOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1, 1}, location, "segment_softmax")) ||
+      failed(require(adaptor.getSegments(), location, "segment_softmax", "segments")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX()), ids = tensor(adaptor.getIds());
+  if (failed(requireIds(ids, location, "segment_softmax")) ||
+      failed(requireRows(x, ids, *adaptor.getSegments(), location, "segment_softmax")))
+    return failure();
+  types.push_back(x);
+  return success();
+}
+
+ACCORD_INFER(RelativeBiasOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {2}, location, "relative_bias")) ||
+      failed(require(adaptor.getQueries(), location, "relative_bias", "queries")) ||
+      failed(require(adaptor.getKeys(), location, "relative_bias", "keys")))
+    return failure();
+  RankedTensorType table = tensor(adaptor.getTable());
+  // A direction's buckets: half of them exact, and at least one.
+  int64_t buckets = table.getDimSize(0), exact = buckets / (adaptor.getBidirectional() ? 4 : 2);
+  if (table.getRank() != 2 || batchRank(table) || exact < 1)
+    return emitOptionalError(location, "'relative_bias' table must be [buckets, heads] with at least ",
+                             adaptor.getBidirectional() ? 4 : 2, " buckets, found ", shapeText(table.getShape()));
+  if (*adaptor.getQueries() < 1 || *adaptor.getKeys() < 1 || adaptor.getMaxDistance() <= exact)
+    return emitOptionalError(location, "'relative_bias' needs queries and keys, and a max_distance above the ", exact,
+                             " distances with a bucket of their own, found ", *adaptor.getQueries(), ", ", *adaptor.getKeys(),
+                             " and ", adaptor.getMaxDistance());
+  types.push_back(RankedTensorType::get({table.getDimSize(1), *adaptor.getQueries(), *adaptor.getKeys()}, table.getElementType()));
   return success();
 }
 
@@ -214,6 +251,10 @@ ACCORD_INFER(MoeOp) {
     return emitOptionalError(location, "'moe' of ", shapeText(x.getShape()),
                              " needs a gate [experts, d] and weights [experts, inner, d], [experts, d, inner]; found ",
                              shapeText(gate.getShape()), ", ", shapeText(w1.getShape()), ", ", shapeText(w2.getShape()));
+  RankedTensorType w3 = tensor(adaptor.getW3());
+  if (w3 && w3.getShape() != w1.getShape())
+    return emitOptionalError(location, "'moe' gates ", shapeText(w1.getShape()), " with a weight of the same shape, found ",
+                             shapeText(w3.getShape()));
   double factor = adaptor.getCapacityFactor().convertToDouble();
   if (adaptor.getTopK() < 1 || adaptor.getTopK() > experts || !(factor > 0 && factor <= 1e6))
     return emitOptionalError(location, "'moe' sends each token to 1 to ", experts, " experts with a capacity factor above 0, found ",
@@ -224,17 +265,17 @@ ACCORD_INFER(MoeOp) {
     return emitOptionalError(location, "'moe' has too many slots");
   types.push_back(x);
   SmallVector<int64_t> kept = batchOf({x});
-  kept.append({static_cast<int64_t>(slots) * experts, inner});
+  kept.append({static_cast<int64_t>(slots) * experts, w3 ? 2 * inner : inner});
   types.push_back(RankedTensorType::get(kept, x.getElementType()));
   return success();
 }
 
-/// Slots through both weights, and the gate over all tokens.
+/// Slots through all weights, and the gate over all tokens.
 template <typename OpTy> static std::optional<int64_t> moeFlops(OpTy op, int64_t batch, int64_t factor) {
   std::optional<int64_t> points = volume(op.getWork().domain, batch);
   std::optional<int64_t> gate =
       checkedMultiply(volume(op.getX().getType().getShape(), batch), op.getGate().getType().getDimSize(0));
-  return checkedMultiply(checkedAdd(checkedMultiply(points, 2), gate), 2 * factor);
+  return checkedMultiply(checkedAdd(points, gate), 2 * factor);
 }
 std::optional<int64_t> MoeOp::getFlops(int64_t batch) { return moeFlops(*this, batch, 1); }
 std::optional<int64_t> MoeGradOp::getFlops(int64_t batch) { return moeFlops(*this, batch, 2); }

@@ -199,8 +199,9 @@ Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, Rank
   return work;
 }
 
-Work moeWork(Operation *op, RankedTensorType x, RankedTensorType kept) {
+Work moeWork(Operation *op, RankedTensorType x, RankedTensorType w1, RankedTensorType kept) {
   SmallVector<int64_t> domain(kept.getShape());
+  domain.back() += w1.getDimSize(1); // a row for every pre-activation, and one back through w2
   domain.push_back(x.getShape().back());
   Work work = mapped(op, domain, {});
   work.kinds[domain.size() - 2] = IteratorType::reduction;

@@ -29,12 +29,12 @@ Work windowWork(mlir::Operation *op, mlir::RankedTensorType in, mlir::RankedTens
 /// The same work with the positions of these maps left open (data dependent).
 Work openWork(Work work, llvm::ArrayRef<unsigned> opened);
 
-/// (n, pair, d); (.., bag, dim); (non-zero, column); (n, seq, directions*gates*hidden, in+hidden); (n, slot, inner, d); loss.
+/// (n, pair, d); (.., bag, dim); (non-zero, column); (n, seq, directions*gates*hidden, in+hidden); (n, slot, weights*inner, d); loss.
 Work interactionWork(mlir::Operation *op, mlir::RankedTensorType pairs, mlir::RankedTensorType x);
 Work bagWork(mlir::Operation *op, mlir::RankedTensorType ids, mlir::RankedTensorType y);
 Work spmmWork(mlir::Operation *op, mlir::RankedTensorType columns, mlir::RankedTensorType dense);
 Work recurrentWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType wIh, mlir::RankedTensorType wHh);
-Work moeWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType kept);
+Work moeWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType w1, mlir::RankedTensorType kept);
 Work lossWork(mlir::Operation *op);
 
 /// Iterator kinds of a contraction: a dimension is parallel when its points reach different elements of the result, that is when it

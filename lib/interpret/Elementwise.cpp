@@ -72,6 +72,36 @@ void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
   });
 }
 
+/// The table of Vaswani et al.: sines at even places, cosines at odd ones.
+void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
+  auto width = static_cast<double>(in[0]->shape.back());
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    auto position = static_cast<double>(index[index.size() - 2]);
+    double pair = static_cast<double>(index.back() - index.back() % 2);
+    double angle = position / std::pow(10000, pair / width);
+    out[0](index) = (*in[0])(index) + (index.back() % 2 ? std::cos(angle) : std::sin(angle));
+  });
+}
+
+/// A geometric series for a power of two of heads; the rest take every other term of the next
+/// one's.
+double slopeOf(int64_t head, int64_t heads) {
+  int64_t power = 1;
+  while (2 * power <= heads)
+    power *= 2;
+  return head < power ? std::exp2(-8 * static_cast<double>(head + 1) / static_cast<double>(power))
+                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) /
+                                  static_cast<double>(power));
+}
+void alibi(dnn::AlibiOp, Inputs in, Outputs out) {
+  int64_t heads = in[0]->shape[in[0]->shape.size() - 3];
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    llvm::ArrayRef<int64_t> last = index.take_back(3);
+    out[0](index) =
+        (*in[0])(index) + slopeOf(last[0], heads) * static_cast<double>(last[2] - last[1]);
+  });
+}
+
 } // namespace
 
 void addElementwise(Kernels &kernels) {
@@ -119,6 +149,32 @@ void addElementwise(Kernels &kernels) {
       out[0].data[i] = in[1]->data[i] != 0 ? in[0]->data[i] / (1 - rate) : 0;
   });
   kernels.add<dnn::RotaryOp>(rotary);
+  kernels.add<dnn::SinusoidsOp>(sinusoids);
+  kernels.add<dnn::AlibiOp>(alibi);
+  kernels.add<dnn::LeakyReluOp>([](dnn::LeakyReluOp op, Inputs in, Outputs out) {
+    double slope = op.getSlopeAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[0]->data[i] * (in[0]->data[i] > 0 ? 1 : slope);
+  });
+  kernels.add<dnn::EluOp>([](dnn::EluOp op, Inputs in, Outputs out) {
+    double alpha = op.getAlphaAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      double x = in[0]->data[i];
+      out[0].data[i] = x > 0 ? x : alpha * std::expm1(x);
+    }
+  });
+  kernels.add<dnn::EluGradOp>([](dnn::EluGradOp op, Inputs in, Outputs out) {
+    double alpha = op.getAlphaAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      double y = in[1]->data[i];
+      out[0].data[i] = in[0]->data[i] * (y > 0 ? 1 : y + alpha);
+    }
+  });
+  kernels.add<dnn::LeakyReluGradOp>([](dnn::LeakyReluGradOp op, Inputs in, Outputs out) {
+    double slope = op.getSlopeAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[0]->data[i] * (in[1]->data[i] > 0 ? 1 : slope);
+  });
 }
 
 } // namespace accord::interpret

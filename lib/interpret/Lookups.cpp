@@ -2,6 +2,8 @@
 // by sample; without one they are shared by all samples.
 #include "lib/interpret/Kernels.h"
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 
 namespace accord::interpret {
@@ -65,6 +67,47 @@ void forEachSegment(const Array &x, const Array &ids, mlir::Value xValue, mlir::
     IndexRef batch = i.take_front(xBatch), sample = i.drop_front(xBatch);
     int64_t segment = ids.integer(joined(idsBatch ? batch : IndexRef(), {sample[0]}));
     visit(i, joined(batch, {segment}, sample.drop_front()));
+  });
+}
+
+void segmentSoftmax(dnn::SegmentSoftmaxOp op, Inputs in, Outputs out) {
+  const Array &x = *in[0];
+  std::map<Index, double> most, sum;
+  auto each = [&](auto visit) { forEachSegment(x, *in[1], op.getX(), op.getIds(), visit); };
+  each([&](IndexRef i, const Index &s) {
+    auto [it, fresh] = most.try_emplace(s, x(i));
+    it->second = std::max(it->second, x(i));
+  });
+  each([&](IndexRef i, const Index &s) { sum[s] += out[0](i) = std::exp(x(i) - most[s]); });
+  each([&](IndexRef i, const Index &s) { out[0](i) /= sum[s]; });
+}
+void segmentSoftmaxGradient(dnn::SegmentSoftmaxGradOp op, Inputs in, Outputs out) {
+  const Array &dy = *in[0], &y = *in[1];
+  std::map<Index, double> sum;
+  auto each = [&](auto visit) { forEachSegment(y, *in[2], op.getY(), op.getIds(), visit); };
+  each([&](IndexRef i, const Index &s) { sum[s] += dy(i) * y(i); });
+  each([&](IndexRef i, const Index &s) { out[0](i) = (dy(i) - sum[s]) * y(i); });
+}
+
+/// The row of the table for a key at `distance` after the query.
+int64_t bucketOf(int64_t distance, int64_t rows, int64_t farthest, bool bidirectional) {
+  int64_t buckets = bidirectional ? rows / 2 : rows, exact = buckets / 2;
+  int64_t first = bidirectional && distance > 0 ? buckets : 0;
+  int64_t d = bidirectional ? std::abs(distance) : std::max<int64_t>(-distance, 0);
+  if (d < exact)
+    return first + d;
+  double share = std::log(static_cast<double>(d) / static_cast<double>(exact)) /
+                 std::log(static_cast<double>(farthest) / static_cast<double>(exact));
+  auto further = static_cast<int64_t>(share * static_cast<double>(buckets - exact));
+  return first + std::min(exact + further, buckets - 1);
+}
+/// visit(index in the biases, index in the table).
+template <typename OpTy, typename Visit>
+void forEachBias(OpTy op, const Array &biases, const Array &table, Visit visit) {
+  forEach(biases.shape, [&](IndexRef i) {
+    visit(i,
+          Index{bucketOf(i[2] - i[1], table.shape[0], op.getMaxDistance(), op.getBidirectional()),
+                i[0]});
   });
 }
 
@@ -179,6 +222,16 @@ void addLookups(Kernels &kernels) {
   kernels.add<dnn::SegmentSumOp>([](dnn::SegmentSumOp op, Inputs in, Outputs out) {
     forEachSegment(*in[0], *in[1], op.getX(), op.getIds(),
                    [&](IndexRef x, const Index &y) { out[0](y) += (*in[0])(x); });
+  });
+  kernels.add<dnn::SegmentSoftmaxOp>(segmentSoftmax);
+  kernels.add<dnn::SegmentSoftmaxGradOp>(segmentSoftmaxGradient);
+  kernels.add<dnn::RelativeBiasOp>([](dnn::RelativeBiasOp op, Inputs in, Outputs out) {
+    forEachBias(op, out[0], *in[0],
+                [&](IndexRef i, const Index &row) { out[0](i) = (*in[0])(row); });
+  });
+  kernels.add<dnn::RelativeBiasGradOp>([](dnn::RelativeBiasGradOp op, Inputs in, Outputs out) {
+    forEachBias(op, *in[0], out[0],
+                [&](IndexRef i, const Index &row) { out[0](row) += (*in[0])(i); });
   });
   addSparseProducts(kernels);
   kernels.add<dnn::TopkOp>(topk);

@@ -31,6 +31,7 @@ void narrow(Value ids, Bounds &bounds) {
         .Case<dnn::GatherOp, dnn::ScatterOp>(
             [&](auto op) { below(axisExtent(op.getX(), op.getAxis())); })
         .Case([&](dnn::SegmentSumOp op) { below(axisExtent(op.getY(), 0)); })
+        .Case([&](dnn::SegmentSoftmaxOp op) { below(*op.getSegments()); })
         .Case([&](dnn::CrossEntropyOp op) {
           if (use.getOperandNumber() == 1)
             below(op.getLogits().getType().getShape().back());

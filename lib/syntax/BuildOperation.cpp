@@ -341,6 +341,8 @@ bool OperationBuilder::weights() {
     operands.push_back(trained("gate", {experts, d}));
     operands.push_back(trained("up", {experts, inner, d}));
     operands.push_back(trained("down", {experts, d, inner}));
+    if (flag("gated", false))
+      operands.push_back(trained("factor", {experts, inner, d}));
   }
   return true;
 }
@@ -404,8 +406,8 @@ ModelValue OperationBuilder::build(std::string wanted) {
     return {};
   if (llvm::is_contained(operands, Value()))
     return {};
-  static const std::set<std::string> shapesAParameter = {"out",  "bias", "weight",  "table",
-                                                         "rows", "dim",  "experts", "inner"};
+  static const std::set<std::string> shapesAParameter = {
+      "out", "bias", "weight", "table", "rows", "dim", "experts", "inner", "gated"};
   bool pool = name == "max_pool" || name == "avg_pool";
   for (const AttributeSpec &a : spec.attributes) {
     bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) ||

@@ -13,6 +13,9 @@ import fractions
 import os
 import sys
 
+import count_lookups
+import count_transformers
+
 
 def linear(inputs, outputs, bias=True):
     return inputs * outputs + (outputs if bias else 0)
@@ -29,6 +32,10 @@ def gpt2(layers=12, hidden=768, heads=12, vocab=50257, seq=1024):
 
 def gpt3(layers=96, hidden=12288, heads=96, vocab=50257, seq=2048):
     return gpt2(layers, hidden, heads, vocab, seq)
+
+
+def bert_base(layers=12, hidden=768, heads=12, vocab=30522, seq=512, longest=512, masked=76):
+    return bert_large(layers, hidden, heads, vocab, seq, longest, masked)
 
 
 def bert_large(layers=24, hidden=1024, heads=16, vocab=30522, seq=512, longest=512, masked=76):
@@ -302,6 +309,12 @@ def count(model, arguments):
     if model in GPT2_SIZES:
         layers, hidden, heads = GPT2_SIZES[model]
         return gpt2(layers, hidden, heads, **arguments)
+    if model in count_transformers.MEGATRON_SIZES:
+        layers, hidden, _ = count_transformers.MEGATRON_SIZES[model]
+        return count_transformers.megatron(layers, hidden, **arguments)
+    for formulas in (count_transformers, count_lookups):
+        if hasattr(formulas, model):
+            return getattr(formulas, model)(**arguments)
     return globals()[model](**arguments)
 
 
@@ -333,8 +346,9 @@ def main():
                 print(row["model"], row["arguments"], "is %+.2f %% from the published operations" % (100 * apart))
             wrong += abs(apart) > 0.005
     for row in rows("step_flops.csv"):
-        layers, hidden, _ = GPT2_SIZES.get(row["model"], (96, 12288, 96))
-        given = dict(layers=layers, hidden=hidden, seq=2048 if row["model"] == "gpt3" else 1024, vocab=50257)
+        layers, hidden, _ = {**GPT2_SIZES, **count_transformers.MEGATRON_SIZES}.get(row["model"], (96, 12288, 96))
+        given = dict(layers=layers, hidden=hidden, seq=1024 if row["model"] in GPT2_SIZES else 2048,
+                     vocab=51200 if row["model"] in count_transformers.MEGATRON_SIZES else 50257)
         given.update({k: v for k, v in row["given"].items() if k in given})
         batch = int(row["batch"])
         got = step_flops(batch, **given)

@@ -74,6 +74,10 @@ TEST_F(DnnGradient, Elementwise) {
   check("dnn.scale", {tensor({-1, 8})}, number("factor", 0.5));
   check("dnn.dropout", {tensor({-1, 8})}, number("rate", 0.1));
   check("dnn.rotary", {tensor({-1, 2, 8, 4})});
+  check("dnn.leaky_relu", {tensor({-1, 8})}, number("slope", 0.2));
+  check("dnn.elu", {tensor({-1, 8})});
+  check("dnn.sinusoids", {tensor({-1, 3, 8})});
+  check("dnn.alibi", {tensor({-1, 4, 3, 3})});
 }
 
 TEST_F(DnnGradient, Normalizations) {
@@ -108,6 +112,8 @@ TEST_F(DnnGradient, Sparse) {
   check("dnn.gather", {tensor({-1, 8, 4}), ids({-1, 3})});
   check("dnn.scatter", {tensor({-1, 8, 4}), ids({-1, 3}), tensor({-1, 3, 4})});
   check("dnn.segment_sum", {tensor({-1, 8, 4}), ids({-1, 8})}, integer("segments", 3));
+  check("dnn.segment_softmax", {tensor({-1, 8, 4}), ids({-1, 8})}, integer("segments", 3));
+  check("dnn.relative_bias", {tensor({32, 4})}, {integer("queries", 5), integer("keys", 7)});
   check("dnn.spmm", {ids({-1, 6}), ids({-1, 9}), tensor({-1, 9}), tensor({-1, 7, 4})});
   check("dnn.spmm", {ids({6}), ids({9}), tensor({9}), tensor({-1, 7, 4})});
   check("dnn.topk", {tensor({-1, 8})}, integer("k", 2));
@@ -119,6 +125,8 @@ TEST_F(DnnGradient, CompositesAndLosses) {
         builder.getNamedAttr("bidirectional", builder.getBoolAttr(true)));
   check("dnn.gru", {tensor({-1, 5, 3}), tensor({12, 3}), tensor({12, 4})});
   check("dnn.moe", {tensor({-1, 64, 16}), tensor({8, 16}), tensor({8, 32, 16}), tensor({8, 16, 32})}, integer("top_k", 2));
+  check("dnn.moe", {tensor({-1, 64, 16}), tensor({8, 16}), tensor({8, 32, 16}), tensor({8, 16, 32}), tensor({8, 32, 16})},
+        integer("top_k", 2));
   check("dnn.cross_entropy", {tensor({-1, 8, 10}), ids({-1, 8})});
   check("dnn.mse", {tensor({-1, 8}), tensor({-1, 8})});
   check("dnn.binary_cross_entropy", {tensor({-1, 8}), tensor({-1, 8})});

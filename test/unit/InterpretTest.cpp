@@ -5,7 +5,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -141,6 +143,26 @@ std::vector<Case> cases() {
       {"segment_sum", {{{-1, 6, 2}}, ids({-1, 6})}, "{segments = 3}"},
       {"segment_sum", {{{-1, 4}}, ids({-1, 4})}, "{segments = 5}"},
       {"segment_sum", {{{-1, 3, 2, 2}}, ids({-1, 3})}, "{segments = 1}"},
+      {"segment_softmax", {{{-1, 6, 2}}, ids({-1, 6})}, "{segments = 3}"},
+      {"segment_softmax", {{{-1, 5}}, ids({5})}, "{segments = 2}"},
+      {"segment_softmax", {{{-1, 4, 2, 2}}, ids({-1, 4})}, "{segments = 1}"},
+      {"relative_bias", {{{8, 2}}}, "{queries = 5, keys = 7, max_distance = 6}"},
+      {"relative_bias",
+       {{{4, 3}}},
+       "{queries = 6, keys = 6, max_distance = 4, bidirectional = false}"},
+      {"relative_bias", {{{32, 1}}}, "{queries = 3, keys = 20}"},
+      {"leaky_relu", {{{-1, 5}}}, "{slope = 0.2 : f64}"},
+      {"leaky_relu", {{{-1, 2, 3}}}},
+      {"leaky_relu", {{{4}}}, "{slope = 0.0 : f64}"},
+      {"elu", {{{-1, 5}}}},
+      {"elu", {{{-1, 2, 3}}}, "{alpha = 0.5 : f64}"},
+      {"elu", {{{4}}}, "{alpha = 2.0 : f64}"},
+      {"sinusoids", {{{-1, 3, 4}}}},
+      {"sinusoids", {{{-1, 2, 3, 5}}}},
+      {"sinusoids", {{{2, 2}}}},
+      {"alibi", {{{-1, 4, 2, 3}}}},
+      {"alibi", {{{-1, 6, 3, 3}}}},
+      {"alibi", {{{1, 2, 2}}}},
       {"spmm", {ids({-1, 4}), ids({-1, 5}), {{-1, 5}}, {{-1, 3, 2}}}},
       {"spmm", {ids({-1, 3}), ids({-1, 2}), {{-1, 2}}, {{-1, 4, 1}}}},
       {"spmm", {ids({-1, 2}), ids({-1, 6}), {{-1, 6}}, {{-1, 2, 3}}}},
@@ -161,6 +183,14 @@ std::vector<Case> cases() {
   all.push_back({"moe", // too few slots: some tokens are dropped
                  {{{-1, 6, 2}}, {{2, 2}}, {{2, 3, 2}}, {{2, 2, 3}}},
                  "{capacity_factor = 0.5 : f64}"});
+  all.push_back({"moe", // gated experts, whose weights add up to 1
+                 {{{-1, 3, 2}}, {{3, 2}}, {{3, 2, 2}}, {{3, 2, 2}}, {{3, 2, 2}}},
+                 "{top_k = 2, normalize = true}"});
+  all.push_back({"moe",
+                 {{{-1, 4, 3}}, {{2, 3}}, {{2, 5, 3}}, {{2, 3, 5}}, {{2, 5, 3}}},
+                 "{capacity_factor = 0.5 : f64}"});
+  all.push_back(
+      {"moe", {{{-1, 4, 2}}, {{3, 2}}, {{3, 1, 2}}, {{3, 2, 1}}}, "{top_k = 3, normalize = true}"});
   for (std::string op : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg"})
     for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}})
       all.push_back({op, {{shape}}});
@@ -240,7 +270,8 @@ protected:
     dnn::LossOp::create(builder, here(), sum);
   }
 
-  interpret::DerivativeCheck check(const Case &one, uint64_t seed) {
+  /// The training graph of one operation; none if there is an error.
+  dnn::TrainingGraphOp graphOf(const Case &one) {
     module->getBody()->clear();
     builder.setInsertionPointToEnd(module->getBody());
     auto model = dnn::ModelOp::create(builder, here(), "net");
@@ -259,14 +290,73 @@ protected:
     PassManager passes(&context);
     passes.addPass(createBuildTrainingGraph());
     if (failed(passes.run(*module)))
+      return {};
+    return *module->getOps<dnn::TrainingGraphOp>().begin();
+  }
+
+  interpret::DerivativeCheck check(const Case &one, uint64_t seed) {
+    dnn::TrainingGraphOp graph = graphOf(one);
+    if (!graph)
       return {0, INFINITY, "no training graph"};
-    auto graph = *module->getOps<dnn::TrainingGraphOp>().begin();
     auto inputs = cantFail(interpret::randomInputs(graph, 3, seed));
     return cantFail(interpret::checkDerivatives(graph, inputs, 1000));
+  }
+
+  /// The mean square distance of an operation's result from what is expected; its operand is
+  /// trained.
+  double distance(const Case &one, std::vector<double> operand, std::vector<double> expected) {
+    dnn::TrainingGraphOp graph = graphOf(one);
+    interpret::StepInputs inputs = cantFail(interpret::randomInputs(graph, 1, 1));
+    interpret::Array &parameter = inputs.parameters["p0"].front();
+    EXPECT_EQ(parameter.data.size(), operand.size());
+    EXPECT_EQ(inputs.inputs.front().data.size(), expected.size());
+    parameter.data = std::move(operand);
+    inputs.inputs.front().data = std::move(expected);
+    return cantFail(interpret::interpret(graph, inputs, /*backward=*/false)).loss;
   }
 };
 
 } // namespace
+
+TEST_F(InterpretTest, SlopesOfAlibiAreThoseOfItsAuthors) {
+  std::vector<double> expected; // Press et al., get_slopes(6)
+  for (double slope : {0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125})
+    for (int q = 0; q < 2; ++q)
+      for (int k = 0; k < 3; ++k)
+        expected.push_back(slope * (k - q));
+  EXPECT_EQ(distance({"alibi", {{{6, 2, 3}}}}, std::vector<double>(36), expected), 0);
+}
+
+TEST_F(InterpretTest, SinusoidsTakeTurns) {
+  std::vector<double> expected = {
+      0, 1, 0, 1, std::sin(1), std::cos(1), std::sin(0.01), std::cos(0.01)};
+  EXPECT_LT(distance({"sinusoids", {{{2, 4}}}}, std::vector<double>(8), expected), 1e-30);
+}
+
+TEST_F(InterpretTest, BucketsOfDistancesAreThoseOfT5) {
+  std::vector<double> table(32), both, before;
+  std::iota(table.begin(), table.end(), 0);
+  for (int q = 0; q < 40; ++q)
+    for (int k = 0; k < 2; ++k) {
+      int back = q - k;
+      both.push_back(back < 0    ? 17
+                     : back < 8  ? back
+                     : back < 12 ? 8
+                     : back < 16 ? 9
+                     : back < 23 ? 10
+                     : back < 32 ? 11
+                                 : 12);
+      before.push_back(std::max(back < 16 ? back
+                                          : 16 + (back >= 19) + (back >= 21) + (back >= 24) +
+                                                (back >= 27) + (back >= 31) + (back >= 35),
+                                0));
+    }
+  EXPECT_EQ(distance({"relative_bias", {{{32, 1}}}, "{queries = 40, keys = 2}"}, table, both), 0);
+  EXPECT_EQ(
+      distance({"relative_bias", {{{32, 1}}}, "{queries = 40, keys = 2, bidirectional = false}"},
+               table, before),
+      0);
+}
 
 TEST_F(InterpretTest, EveryGradientEqualsFiniteDifferences) {
   uint64_t seed = 0;

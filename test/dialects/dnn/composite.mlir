@@ -36,3 +36,13 @@ func.func @moe_grad_7(%a0: tensor<?x64x16xf32>, %a1: tensor<?x64x16xf32>, %a2: t
   %r:4 = dnn.moe_grad %a0, %a1, %a2, %a3, %a4, %a5 : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x32xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
   return
 }
+func.func @moe_8(%a0: tensor<?x64x16xf32>, %a1: tensor<8x16xf32>, %a2: tensor<8x32x16xf32>, %a3: tensor<8x16x32xf32>, %a4: tensor<8x32x16xf32>) {
+  // CHECK: dnn.moe %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x64xf32>)
+  %r:2 = dnn.moe %a0, %a1, %a2, %a3, %a4 {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x64xf32>)
+  return
+}
+func.func @moe_grad_9(%a0: tensor<?x64x16xf32>, %a1: tensor<?x64x16xf32>, %a2: tensor<8x16xf32>, %a3: tensor<8x32x16xf32>, %a4: tensor<8x16x32xf32>, %a5: tensor<?x160x64xf32>, %a6: tensor<8x32x16xf32>) {
+  // CHECK: dnn.moe_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x64xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>)
+  %r:5 = dnn.moe_grad %a0, %a1, %a2, %a3, %a4, %a5, %a6 {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x64xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>)
+  return
+}

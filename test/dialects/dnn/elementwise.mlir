@@ -132,3 +132,33 @@ func.func @hard_swish(%a0: tensor<?x8xf32>) {
   %g = dnn.hard_swish_grad %a0, %r : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }
+func.func @leaky_relu_23(%a0: tensor<?x8xf32>) {
+  // CHECK: dnn.leaky_relu %{{.*}} {slope = 2.000000e-01 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.leaky_relu %a0 {slope = 2.000000e-01 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+func.func @leaky_relu_grad_24(%a0: tensor<?x8xf32>, %a1: tensor<?x8xf32>) {
+  // CHECK: dnn.leaky_relu_grad %{{.*}}, %{{.*}} {slope = 2.000000e-01 : f64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.leaky_relu_grad %a0, %a1 {slope = 2.000000e-01 : f64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+func.func @elu_25(%a0: tensor<?x8xf32>) {
+  // CHECK: dnn.elu %{{.*}} {alpha = 5.000000e-01 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.elu %a0 {alpha = 5.000000e-01 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+func.func @elu_grad_26(%a0: tensor<?x8xf32>, %a1: tensor<?x8xf32>) {
+  // CHECK: dnn.elu_grad %{{.*}}, %{{.*}} {alpha = 5.000000e-01 : f64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = dnn.elu_grad %a0, %a1 {alpha = 5.000000e-01 : f64} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+func.func @sinusoids_27(%a0: tensor<?x5x8xbf16>) {
+  // CHECK: dnn.sinusoids %{{.*}} : (tensor<?x5x8xbf16>) -> tensor<?x5x8xbf16>
+  %r = dnn.sinusoids %a0 : (tensor<?x5x8xbf16>) -> tensor<?x5x8xbf16>
+  return
+}
+func.func @alibi_28(%a0: tensor<?x4x5x5xbf16>) {
+  // CHECK: dnn.alibi %{{.*}} : (tensor<?x4x5x5xbf16>) -> tensor<?x4x5x5xbf16>
+  %r = dnn.alibi %a0 : (tensor<?x4x5x5xbf16>) -> tensor<?x4x5x5xbf16>
+  return
+}

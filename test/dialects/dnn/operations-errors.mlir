@@ -249,3 +249,57 @@ func.func @f(%a0: tensor<?x8xf32>) {
   %r = dnn.reduce_dimensions %a0 {dimensions = array<i64: 0>} : (tensor<?x8xf32>) -> tensor<9xf32>
   return
 }
+
+// -----
+
+func.func @f(%a0: tensor<?x4x4xf32>) {
+  // expected-error @+2 {{'alibi' adds to [.., heads, queries, keys], found ?x4x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.alibi %a0 : (tensor<?x4x4xf32>) -> tensor<?x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4xf32>) {
+  // expected-error @+2 {{'sinusoids' adds to [.., positions, d], found ?x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.sinusoids %a0 : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<3x4xf32>) {
+  // expected-error @+2 {{'relative_bias' table must be [buckets, heads] with at least 4 buckets, found 3x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.relative_bias %a0 {queries = 2 : i64, keys = 2 : i64} : (tensor<3x4xf32>) -> tensor<4x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<32x4xf32>) {
+  // expected-error @+2 {{'relative_bias' needs queries and keys, and a max_distance above the 8 distances with a bucket of their own, found 2, 2 and 8}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.relative_bias %a0 {queries = 2 : i64, keys = 2 : i64, max_distance = 8 : i64} : (tensor<32x4xf32>) -> tensor<4x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<?x7xi32>) {
+  // expected-error @+2 {{'segment_softmax' needs one id per row and at least one segment, found ?x7 ids for ?x8x4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.segment_softmax %a0, %a1 {segments = 2 : i64} : (tensor<?x8x4xf32>, tensor<?x7xi32>) -> tensor<?x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x6x2xf32>, %a1: tensor<2x2xf32>, %a2: tensor<2x3x2xf32>, %a3: tensor<2x2x3xf32>, %a4: tensor<2x4x2xf32>) {
+  // expected-error @+2 {{'moe' gates 2x3x2 with a weight of the same shape, found 2x4x2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.moe %a0, %a1, %a2, %a3, %a4 : (tensor<?x6x2xf32>, tensor<2x2xf32>, tensor<2x3x2xf32>, tensor<2x2x3xf32>, tensor<2x4x2xf32>) -> (tensor<?x6x2xf32>, tensor<?x8x6xf32>)
+  return
+}

@@ -66,3 +66,23 @@ func.func @topk_grad_13(%a0: tensor<?x2xf32>, %a1: tensor<?x2xi32>) {
   %r = dnn.topk_grad %a0, %a1 : (tensor<?x2xf32>, tensor<?x2xi32>) -> tensor<?x8xf32>
   return
 }
+func.func @segment_softmax_14(%a0: tensor<?x8x4xf32>, %a1: tensor<?x8xi32>) {
+  // CHECK: dnn.segment_softmax %{{.*}}, %{{.*}} {segments = 2 : i64} : (tensor<?x8x4xf32>, tensor<?x8xi32>) -> tensor<?x8x4xf32>
+  %r = dnn.segment_softmax %a0, %a1 {segments = 2 : i64} : (tensor<?x8x4xf32>, tensor<?x8xi32>) -> tensor<?x8x4xf32>
+  return
+}
+func.func @segment_softmax_grad_15(%a0: tensor<?x8x4xf32>, %a1: tensor<?x8x4xf32>, %a2: tensor<?x8xi32>) {
+  // CHECK: dnn.segment_softmax_grad %{{.*}}, %{{.*}}, %{{.*}} {segments = 2 : i64} : (tensor<?x8x4xf32>, tensor<?x8x4xf32>, tensor<?x8xi32>) -> tensor<?x8x4xf32>
+  %r = dnn.segment_softmax_grad %a0, %a1, %a2 {segments = 2 : i64} : (tensor<?x8x4xf32>, tensor<?x8x4xf32>, tensor<?x8xi32>) -> tensor<?x8x4xf32>
+  return
+}
+func.func @relative_bias_16(%a0: tensor<32x16xbf16>) {
+  // CHECK: dnn.relative_bias %{{.*}} {bidirectional = false, keys = 7 : i64, queries = 5 : i64} : (tensor<32x16xbf16>) -> tensor<16x5x7xbf16>
+  %r = dnn.relative_bias %a0 {bidirectional = false, keys = 7 : i64, queries = 5 : i64} : (tensor<32x16xbf16>) -> tensor<16x5x7xbf16>
+  return
+}
+func.func @relative_bias_grad_17(%a0: tensor<16x5x7xbf16>) {
+  // CHECK: dnn.relative_bias_grad %{{.*}} {bidirectional = false, max_distance = 128 : i64} : (tensor<16x5x7xbf16>) -> tensor<32x16xbf16>
+  %r = dnn.relative_bias_grad %a0 {bidirectional = false, max_distance = 128 : i64} : (tensor<16x5x7xbf16>) -> tensor<32x16xbf16>
+  return
+}
