@@ -1,5 +1,6 @@
 #include "lib/import/Config.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,9 +49,16 @@ const json::Value *Config::find(StringRef key) {
   return value && value->kind() != json::Value::Null ? value : nullptr;
 }
 
+/// The beginning of a value as JSON.
+static std::string written(const json::Value &value) {
+  std::string text;
+  raw_string_ostream(text) << value;
+  return text.substr(0, 60);
+}
+
 void Config::wrong(StringRef key, const std::string &expected) {
   const json::Value *value = find(key);
-  std::string found = value ? fmt::format(", found {}", to_string(*value).substr(0, 60)) : "";
+  std::string found = value ? fmt::format(", found {}", written(*value)) : "";
   diags.error(Code::ImportSetting, placeOf(key),
               fmt::format("'{}' must be {}{}", key.str(), expected, found));
 }
@@ -131,8 +139,8 @@ void Config::unsupported(StringRef key, const std::string &why) {
 std::vector<std::string> Config::unread() const {
   std::vector<std::string> keys;
   for (const auto &[key, value] : *object)
-    if (!asked.count(key.str().str()))
-      keys.push_back(key.str().str());
+    if (!asked.count(key.str()))
+      keys.push_back(key.str());
   std::sort(keys.begin(), keys.end());
   return keys;
 }

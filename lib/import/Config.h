@@ -1,5 +1,5 @@
-// A JSON object of settings, read key by key: every problem has a place in the file, and what nobody
-// asked for is known in the end. Internal to lib/import.
+// A JSON object of settings, read key by key: every problem has a place in the file, and what
+// nobody asked for is known in the end. Internal to lib/import.
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "llvm/Support/JSON.h"

@@ -79,8 +79,7 @@ void refuseActivation(Config &c, llvm::StringRef key, llvm::StringRef missing,
                                    activation, fmt::join(known, "' or '")));
 }
 
-const std::vector<llvm::StringRef> kGelu = {"gelu",          "gelu_new", "gelu_fast",
-                                            "gelu_pytorch_tanh"};
+const std::vector<llvm::StringRef> kGelu = {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"};
 
 void decoderSizes(Config &c, Draft &d) {
   d.size("layers", c.integer({"num_hidden_layers"}), "num_hidden_layers");
@@ -140,7 +139,8 @@ Draft gpt2(Config &c) {
   d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
   d.size("seq", c.integer({"n_positions", "n_ctx"}), "n_positions");
   int64_t hidden = c.integer({"n_embd", "hidden_size"});
-  d.set("inner", c.has("n_inner") ? std::to_string(c.integer({"n_inner"}, 4 * hidden)) : "4 * hidden");
+  d.set("inner",
+        c.has("n_inner") ? std::to_string(c.integer({"n_inner"}, 4 * hidden)) : "4 * hidden");
   refuseActivation(c, "activation_function", "gelu_new", kGelu);
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
   d.set("drop", c.number("resid_pdrop", 0.1));
@@ -188,7 +188,8 @@ Draft gptNeoX(Config &c) {
                       attended));
   d.add("}");
   head(d, "layer_norm(x, epsilon = $epsilon)", tied);
-  c.ignore({"rotary_pct", "rope_scaling", "hidden_dropout", "attention_dropout", "classifier_dropout"});
+  c.ignore(
+      {"rotary_pct", "rope_scaling", "hidden_dropout", "attention_dropout", "classifier_dropout"});
   return d;
 }
 
@@ -311,8 +312,8 @@ Draft vit(Config &c) {
         "x = x + gelu_mlp(layer_norm(x, epsilon = $epsilon), hidden, inner)\n}\n"
         "let first = slice(layer_norm(x, epsilon = $epsilon), axis = 0, start = 0, size = 1)\n"
         "loss cross_entropy(linear(first, out = classes), label)");
-  c.ignore({"attention_probs_dropout_prob", "hidden_dropout_prob", "encoder_stride",
-            "pooler_act", "pooler_output_size"});
+  c.ignore({"attention_probs_dropout_prob", "hidden_dropout_prob", "encoder_stride", "pooler_act",
+            "pooler_output_size"});
   return d;
 }
 
@@ -320,16 +321,17 @@ struct Family {
   const char *type;
   Draft (*draft)(Config &);
 };
-const Family kFamilies[] = {{"bert", bert},      {"bloom", bloom}, {"gpt2", gpt2},
+const Family kFamilies[] = {{"bert", bert},        {"bloom", bloom}, {"gpt2", gpt2},
                             {"gpt_neox", gptNeoX}, {"llama", llama}, {"mistral", llama},
-                            {"mixtral", llama},  {"opt", opt},     {"vit", vit}};
+                            {"mixtral", llama},    {"opt", opt},     {"vit", vit}};
 
 /// What says nothing about a training step.
 const llvm::StringRef kIgnored[] = {
-    "_name_or_path", "architectures", "bos_token_id", "eos_token_id", "pad_token_id",
-    "torch_dtype", "dtype", "transformers_version", "use_cache", "initializer_range", "id2label",
-    "label2id", "output_past", "tokenizer_class", "model_type", "tie_word_embeddings",
-    "problem_type", "word_embed_proj_dim", "auto_map", "quantization_config"};
+    "_name_or_path", "architectures",       "bos_token_id", "eos_token_id",
+    "pad_token_id",  "torch_dtype",         "dtype",        "transformers_version",
+    "use_cache",     "initializer_range",   "id2label",     "label2id",
+    "output_past",   "tokenizer_class",     "model_type",   "tie_word_embeddings",
+    "problem_type",  "word_embed_proj_dim", "auto_map",     "quantization_config"};
 
 std::string nameFrom(const std::string &wanted) {
   std::string name;

@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
   accord::addExplain(app, status);
   accord::addDiff(app, status);
   accord::addFormat(app, status);
+  accord::addImport(app, status);
   accord::addLater(app, status);
   try {
     app.parse(argc, argv);
