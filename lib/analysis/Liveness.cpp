@@ -136,7 +136,8 @@ private:
     if (stack.first.empty())
       return bound_[deps_.root[v]];
     // Of a repeat that runs once: its only slice, so that it is known for the storage that it is.
-    if (stack.first.size() == 1 && stack.last.empty() && stack.middle.empty())
+    if (stack.first.size() == 1 && stack.first[0] >= -1 && stack.last.empty() &&
+        stack.middle.empty())
       return stack.first[0];
     inner_.push_back(stack);
     return -1 - static_cast<int>(inner_.size());

@@ -7,6 +7,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -285,6 +286,48 @@ std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t micro
   if (origins)
     *origins = std::move(extractor.origins);
   return work;
+}
+
+void describeAccesses(WorkGraph &work, dnn::TrainingGraphOp graph) {
+  std::string error;
+  std::vector<mlir::Operation *> origins;
+  if (!workGraphFrom(graph, work.microbatch, work.microbatches, error, &origins) ||
+      origins.size() != work.operations.size())
+    return;
+  auto shapeOf = [&](Type type) {
+    std::string text;
+    auto tensor = cast<RankedTensorType>(type);
+    for (int64_t extent : tensor.getShape())
+      text += std::to_string(ShapedType::isDynamic(extent) ? work.microbatch : extent) + "x";
+    return text + arithmetic(type);
+  };
+  auto makerOf = [&](mlir::Value value) -> std::string {
+    if (auto read = value.getDefiningOp<dnn::ReadOp>())
+      return read.getParameter().str();
+    if (mlir::Operation *maker = value.getDefiningOp())
+      return dnn::nameOf(maker).str();
+    bool input = isa<dnn::MicrobatchOp>(value.getParentBlock()->getParentOp());
+    return input ? "input" : "carried into the iteration";
+  };
+  for (OperationId id = 0; id < origins.size(); ++id) {
+    auto op = dyn_cast<WorkOpInterface>(origins[id]);
+    if (!op || op.getCoreKind() == WorkCore::None)
+      continue;
+    SmallVector<AffineMap> maps = op.getWork().maps;
+    size_t next = 0;
+    auto add = [&](mlir::Value value, bool written) {
+      TensorAccess access{written ? "" : makerOf(value), shapeOf(value.getType()), "", written};
+      if (next < maps.size()) {
+        llvm::raw_string_ostream stream(access.map);
+        maps[next++].print(stream);
+      }
+      work.operations[id].accesses.push_back(std::move(access));
+    };
+    for (mlir::Value operand : op->getOperands())
+      add(operand, false);
+    for (mlir::Value result : op->getResults())
+      add(result, true);
+  }
 }
 
 } // namespace accord

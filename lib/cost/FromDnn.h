@@ -21,4 +21,7 @@ class TrainingGraphOp;
 std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches,
                                        std::string &error, std::vector<mlir::Operation *> *origins = nullptr);
 
+/// Fills the `accesses` of every operation of `work`, which was made from `graph`.
+void describeAccesses(WorkGraph &work, dnn::TrainingGraphOp graph);
+
 } // namespace accord

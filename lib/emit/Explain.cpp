@@ -1,6 +1,8 @@
 #include "lib/emit/Metrics.h"
 #include "lib/emit/Summary.h"
 #include "lib/emit/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -25,6 +27,42 @@ std::string regionPath(const WorkGraph &g, RegionId region) {
     path = g.regions[r].name + (r > kUpdateRegion ? fmt::format("[{}]", g.regions[r].count) : "") +
            (path.empty() ? "" : " > " + path);
   return path;
+}
+
+using Line = function_ref<void(const std::string &, const std::string &)>;
+
+/// The domain, and how its iterators reach each tensor.
+void addDomain(const Operation &op, Line line) {
+  std::string domain;
+  for (auto [d, loop] : enumerate(op.domain))
+    domain += fmt::format("{}d{} {}{}", d ? ", " : "", d, loop.extent,
+                          loop.kind == IteratorKind::Reduction ? " (summed)" : "");
+  if (!domain.empty())
+    line("over", domain);
+  for (const TensorAccess &a : op.accesses)
+    line(a.written ? "writes" : "reads",
+         fmt::format("{}{}{} at {}", a.shape, a.tensor.empty() ? "" : ", ", a.tensor,
+                     a.map.empty() ? "()" : a.map));
+}
+
+/// What the backward pass does for a forward operation: those named after it, with their work.
+void addGradients(const WorkGraph &g, OperationId id, Line line) {
+  const Operation &op = g.operations[id];
+  if (op.phase != Phase::Forward || op.body != kNone)
+    return;
+  for (const Operation &other : g.operations) {
+    StringRef rest = other.name;
+    bool gradient = other.phase == Phase::DataGradient || other.phase == Phase::WeightGradient;
+    if (!gradient || !rest.consume_front(op.name + ".") || rest.contains('.'))
+      continue;
+    std::string shapes;
+    for (const TensorAccess &a : other.accesses)
+      shapes += (a.written ? " -> " : shapes.empty() ? "; " : ", ") + a.shape;
+    line("backward", fmt::format("{} ({}): {}, {} read and {} written{}", rest.str(), other.kind,
+                                 formatSi(static_cast<double>(other.flops), "FLOP"),
+                                 formatBytes(static_cast<double>(other.bytesRead)),
+                                 formatBytes(static_cast<double>(other.bytesWritten)), shapes));
+  }
 }
 } // namespace
 
@@ -73,6 +111,7 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
         bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value),
                              plan.machine.memories[l].name);
     line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
+    addDomain(op, line);
     if (!cost.model.empty())
       line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
@@ -84,8 +123,12 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
   // reads or writes.
   if (cost.core >= 0) {
     const Core &core = plan.machine.cores[cost.core];
+    // Of the peaks only the one that was used; `peak` stands for all of them.
+    std::string used = "peak." + cost.type;
+    bool apart = core.origins.count(used) != 0;
     for (const auto &[key, origin] : core.origins)
-      line("source", fmt::format("{}.{} = {}", core.name, key, originText(origin)));
+      if (!StringRef(key).starts_with("peak") || key == (apart ? used : "peak"))
+        line("source", fmt::format("{}.{} = {}", core.name, key, originText(origin)));
     for (size_t l = 0; l < cost.transfer.size(); ++l)
       for (const auto &[key, origin] : plan.machine.memories[l].origins)
         if (cost.transfer[l].value > 0 && (key == "bandwidth" || key == "latency"))
@@ -99,6 +142,7 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
              fmt::format("{} after the start of '{}'{}", formatSi(slot.start.seconds().value, "s"),
                          g.regions[op.region].name,
                          slot.core >= 0 ? " on " + plan.machine.cores[slot.core].name : ""));
+  addGradients(g, id, line);
   if (id < plan.timing.size())
     line("slack", isCritical(plan, id) ? "none: on the critical path"
                                        : formatSi(plan.timing[id].slack().seconds().value, "s"));

@@ -122,11 +122,16 @@ bool fromJSON(const json::Value &e, Value &v, Path p) {
                   .narrow("alias", v.alias, true)
                   .maybe("slices", v.slices));
 }
+bool fromJSON(const json::Value &e, TensorAccess &a, Path p) {
+  return bool(
+      Fields(e, p)("tensor", a.tensor)("shape", a.shape)("map", a.map)("written", a.written));
+}
 bool fromJSON(const json::Value &e, Operation &op, Path p) {
   return bool(Fields(e, p)("name", op.name)("kind", op.kind)("phase", op.phase)("core", op.core)(
                   "type", op.type)("flops", op.flops)("bytes_read", op.bytesRead)(
                   "bytes_written", op.bytesWritten)("contraction", op.contraction)
                   .maybe("domain", op.domain)
+                  .maybe("accesses", op.accesses)
                   .ids("operands", op.operands)
                   .ids("results", op.results)
                   .narrow("region", op.region)

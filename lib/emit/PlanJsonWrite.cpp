@@ -68,6 +68,13 @@ json::Value write(const Operation &op) {
           json::Object{{"extent", loop.extent},
                        {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
     });
+  if (!op.accesses.empty())
+    o["accesses"] = list(op.accesses, [](const TensorAccess &a) {
+      return json::Value(json::Object{{"tensor", jsonString(a.tensor)},
+                                      {"shape", jsonString(a.shape)},
+                                      {"map", jsonString(a.map)},
+                                      {"written", a.written}});
+    });
   addId(o, "body", op.body);
   addLocation(o, op.location);
   return o;

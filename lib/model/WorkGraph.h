@@ -50,6 +50,14 @@ struct Loop {
 };
 
 /// One operation of one region, executed once per iteration of that region.
+/// How an operation reaches one of its tensors; for people, nothing computes with it.
+struct TensorAccess {
+  std::string tensor; ///< a parameter or the operation that made it; empty for a result
+  std::string shape;  ///< "4x1024x1600xbf16"
+  std::string map;    ///< from the iterators of the domain: "(d0, d1, d2) -> (d0, d2)"
+  bool written = false;
+};
+
 struct Operation {
   std::string name; ///< unique in the graph: "block.fc1", "block.fc1.weight_gradient"
   std::string kind; ///< "linear", "layer_norm", "contract", "repeat"
@@ -61,6 +69,7 @@ struct Operation {
   int64_t bytesWritten = 0;  ///< compulsory: each result once
   bool contraction = false;  ///< multiply-accumulates (counts towards model FLOPs)
   std::vector<Loop> domain;  ///< iteration domain from WorkOpInterface
+  std::vector<TensorAccess> accesses; ///< operands, then results; empty unless `describeAccesses` was called
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   RegionId region = 0;      ///< the region it is in

@@ -1,5 +1,6 @@
 #include "lib/syntax/Format.h"
 #include "lib/syntax/FormatTree.h"
+#include "lib/syntax/Tokens.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Unicode.h"
@@ -87,6 +88,8 @@ size_t width(llvm::StringRef text) {
 
 class Formatter {
 public:
+  explicit Formatter(ast::Language language) : language(language) {}
+
   std::string out;
 
   void sequence(const std::vector<FormatItem> &items, size_t level) {
@@ -184,20 +187,30 @@ private:
     return bare;
   }
 
-  /// An entry of one word would take the first word of the next one for its name, and one that ends
-  /// in the name `pow2` would take all of it for a range.
-  static bool needsComma(const std::vector<FormatItem> &items, size_t i) {
-    auto another = [](const FormatItem &item) { return !item.comment; };
-    size_t tokens = 0;
-    bool block = false, pow2 = false;
-    for (const Piece &piece : items[i].pieces) {
-      tokens += piece.kind == Piece::Kind::Token;
-      block |= piece.kind == Piece::Kind::Block;
-      if (piece.kind == Piece::Kind::Token)
-        pow2 = piece.text == "pow2";
-    }
-    return !items[i].comment && !block && (tokens == 1 || pow2) &&
-           std::any_of(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), another);
+  /// Without a comma an entry of one word would take the first word of the next one for its name;
+  /// and a name like `pow2` or `step` that ends an entry or begins the next one could get the
+  /// meaning that it has between values.
+  bool needsComma(const std::vector<FormatItem> &items, size_t i) const {
+    auto entry = [](const FormatItem &item) { return !item.comment; };
+    auto next =
+        std::find_if(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), entry);
+    if (items[i].comment || next == items.end())
+      return false;
+    std::vector<const Piece *> tokens;
+    for (const Piece &piece : items[i].pieces)
+      if (piece.kind == Piece::Kind::Block)
+        return false;
+      else if (piece.kind == Piece::Kind::Token)
+        tokens.push_back(&piece);
+    auto named = [&](const Piece &piece) {
+      return piece.kind == Piece::Kind::Token && piece.token == Kind::Name &&
+             isContextualWord(piece.text, language);
+    };
+    const std::vector<Piece> &after = next->pieces;
+    bool isKey = after.size() > 1 && (after[1].kind == Piece::Kind::Block || after[1].text == "=" ||
+                                      after[1].text == ":");
+    return tokens.size() == 1 || (!tokens.empty() && named(*tokens.back())) ||
+           (!after.empty() && named(after[0]) && !isKey);
   }
 
   size_t column() const {
@@ -283,12 +296,14 @@ private:
       columns += (spacing.before(pieces[i]) ? 1 : 0) + width(pieces[i].text);
     return columns;
   }
+
+  ast::Language language;
 };
 
 } // namespace
 
 std::string format(const SourceManager &sources, const ast::File &file) {
-  Formatter formatter;
+  Formatter formatter(file.language);
   formatter.sequence(formatTree(sources, file), 0);
   return std::move(formatter.out);
 }

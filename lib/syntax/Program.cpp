@@ -94,18 +94,22 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
         .help(has);
     return nullptr;
   }
+  // A name from the command line has no place of its own: what it means has one.
+  SourceRange place = at.valid() ? at : found->name.range;
+  std::string by = at.valid() ? "" : "--target: ";
   if (found->kind == ast::DeclarationKind::Cluster) {
     auto error =
-        d.diags.error(Code::NotSupported, at,
-                      fmt::format("not supported yet: planning on a cluster ('{}')", name));
+        d.diags.error(Code::NotSupported, place,
+                      fmt::format("{}not supported yet: planning on a cluster ('{}')", by, name));
     error.note(found->name.range, "the cluster is declared here")
         .help("plan for one of its devices with --target");
     return nullptr;
   }
   if (found->kind != ast::DeclarationKind::Accelerator) {
     d.diags
-        .error(Code::WrongNameKind, at,
-               fmt::format("'{}' is a {}, not a machine", name, ast::spelling(found->kind).str()))
+        .error(Code::WrongNameKind, place,
+               fmt::format("{}'{}' is a {}, not a machine", by, name,
+                           ast::spelling(found->kind).str()))
         .note(found->name.range, "declared here");
     return nullptr;
   }

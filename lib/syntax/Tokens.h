@@ -43,6 +43,8 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
 bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &balanced);
 /// Gives contextual words their type and joins `else if`.
 void markWords(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens);
+/// Whether some place gives the word a meaning; elsewhere it is a name.
+bool isContextualWord(llvm::StringRef word, ast::Language language);
 /// 16 GiB, 64 B/cycle: one token.
 void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens);
 

@@ -208,6 +208,17 @@ private:
 
 } // namespace
 
+bool isContextualWord(llvm::StringRef word, ast::Language language) {
+  static const llvm::StringRef both[] = {
+      "import", "let",     "require",      "prefer", "maximize", "minimize", "path",
+      "source", "from",    "per",          "weight", "step",     "error",    "confidence",
+      "pow2",   "samples", "transposable", "of",     "for",      "on"};
+  static const llvm::StringRef dnn[] = {"input", "var", "repeat", "loss",
+                                        "in",    "as",  "module", "model"};
+  return llvm::is_contained(both, word) ||
+         (language == ast::Language::Dnn ? llvm::is_contained(dnn, word) : word == "x");
+}
+
 void markWords(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens) {
   Marker(text, language, tokens).run();
   size_t kept = 0;

@@ -99,9 +99,12 @@ TEST(Format, AnEntryOfOneWordKeepsItsComma) {
             "accelerator t {\n  fast,  // c\n  a = 1\n  slow\n}\n");
 }
 
-TEST(Format, AValueNamedPow2KeepsItsComma) {
-  std::string text = "accelerator a {\n  multiply   = pow2,\n  accumulate = fp32\n}\n";
-  EXPECT_EQ(formatted(text, "accel"), text);
+TEST(Format, NamesThatAreWordsElsewhereKeepTheirComma) {
+  for (std::string text : {"accelerator a {\n  multiply   = pow2,\n  accumulate = fp32\n}\n",
+                           "accelerator a {\n  source x,\n  inner \"b\"\n}\n",
+                           "accelerator a {\n  b = 3,\n  weight c[2]\n}\n",
+                           "accelerator a {\n  b      = 3\n  weight = 4\n}\n"})
+    EXPECT_EQ(formatted(text, "accel"), text);
 }
 
 TEST(Format, LongEntriesAreBroken) {

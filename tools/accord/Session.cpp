@@ -275,6 +275,7 @@ std::optional<Plan> Session::plan() {
   if (auto *plan = std::get_if<Plan>(&result)) {
     for (const std::string &assumption : theJob->assumptions)
       plan->assumptions.push_back(assumption);
+    describeAccesses(plan->graph, llvm::cast<dnn::TrainingGraphOp>(trainingGraph(std::nullopt)));
     return std::move(*plan);
   }
   for (const Issue &issue : std::get<std::vector<Issue>>(result))

@@ -1,0 +1,179 @@
+// Whole models of the catalogue, scaled down: gradients against finite differences, through
+// repeats, shared parameters, dropout and whatever else meets in them.
+#include "dialects/Register.h"
+#include "lib/interpret/Interpreter.h"
+#include "lib/syntax/Elaborate.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/train/Passes.h"
+#include <gtest/gtest.h>
+
+using namespace accord;
+
+namespace {
+
+struct Model {
+  const char *name, *text;
+};
+
+const Model kModels[] = {
+    {"GPT-2", R"(
+import "catalog/gpt2.dnn"
+train t = gpt2(layers = 3, hidden = 8, heads = 2, vocab = 11, seq = 4) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"BERT", R"(
+import "catalog/bert.dnn"
+train t = bert_large(layers = 2, hidden = 8, heads = 2, vocab = 9, seq = 5, longest = 6, masked = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"Llama-2 with grouped queries", R"(
+import "catalog/llama2.dnn"
+train t = llama2(layers = 3, hidden = 8, heads = 4, kv_heads = 2, inner = 12, vocab = 7, seq = 3) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"GNMT", R"(
+import "catalog/gnmt.dnn"
+train t = gnmt(hidden = 3, vocab = 7, length = 3, target = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"ResNet", R"(
+import "catalog/resnet.dnn"
+model net {
+  input image : float[3, 9, 9]
+  input label : int32[1]
+  let stem = relu(conv_bn(image, out = 4, kernel = 3, stride = 2, padding = 1))
+  var x = max_pool(stem, kernel = 3, stride = 2, padding = 1)
+  x = first_bottleneck(x, inner = 2, stride = 1)
+  repeat 2 { x = bottleneck(x, inner = 2) }
+  x = first_bottleneck(x, inner = 3)
+  loss cross_entropy(linear(reshape(global_avg_pool(x), [1, 12]), out = 5), label)
+}
+train t = net() on a100_80g {
+  batch = 3
+  optimizer = momentum
+})"},
+    {"DLRM", R"(
+import "catalog/dlrm.dnn"
+model net {
+  input numbers    : float[5]
+  input categories : int32[3]
+  input clicked    : fp32[1]
+  let dense = relu(linear(relu(linear(numbers, out = 6)), out = 4))
+  let a = lookup(categories, which = 0, rows = 4, dim = 4)
+  let b = lookup(categories, which = 1, rows = 3, dim = 4)
+  let c = lookup(categories, which = 2, rows = 7, dim = 4)
+  let pairs = interaction(concat(reshape(dense, [1, 4]), a, b, c, axis = 0))
+  let top = relu(linear(concat(dense, pairs, axis = 0), out = 6))
+  loss binary_cross_entropy(linear(top, out = 1), clicked)
+}
+train t = net() on a100_80g {
+  batch = 3
+  optimizer = sgd
+})"},
+    {"GCN", R"(
+model gcn {
+  input offsets  : int32[6]
+  input columns  : int32[9]
+  input degrees  : float[9]
+  input features : float[5, 4]
+  input labels   : int32[5]
+  let h = relu(spmm(offsets, columns, degrees, linear(features, out = 3, bias = false)))
+  loss cross_entropy(spmm(offsets, columns, degrees, linear(dropout(h, rate = 0.5), out = 2)), labels)
+}
+train t = gcn() on a100_80g {
+  batch = 1
+  optimizer = adam
+})"},
+    {"mixture of experts", R"(
+import "catalog/transformer.dnn"
+model experts {
+  input x      : float[4, 6]
+  input target : float[4, 6]
+  var h = x
+  repeat 2 {
+    h = h + attention(layer_norm(h), heads = 2, causal = true)
+    h = h + moe(rms_norm(h), experts = 3, inner = 4, top_k = 2)
+  }
+  loss mse(linear(h, out = 6), target)
+}
+train t = experts() on a100_80g {
+  batch = 2
+  optimizer = adamw
+})"},
+    {"U-shaped convolutions", R"(
+model unet {
+  input image  : float[2, 8, 8]
+  input target : float[1, 8, 8]
+  let wide = silu(group_norm(conv2d(image, out = 4, kernel = 3, padding = 1), groups = 2))
+  let deep = gelu(depthwise_conv2d(avg_pool(wide, kernel = 2), kernel = 3, padding = 1))
+  let up = conv_transpose2d(deep, out = 4, kernel = 2, stride = 2)
+  let joined = concat(wide, up, upsample(deep, scale = 2), axis = 0)
+  loss mse(sigmoid(conv2d(joined, out = 1, kernel = 1)), target)
+}
+train t = unet() on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"nested repeats", R"(
+model nested {
+  input x      : float[6]
+  input target : float[6]
+  let shared = parameter([6, 6])
+  var h = x
+  repeat 2 {
+    repeat 3 { h = tanh(linear(h, out = 6)) }
+    h = h + linear(h, out = 6, weight = shared)
+  }
+  loss mse(linear(h, out = 6, weight = shared), target)
+}
+train t = nested() on a100_80g {
+  batch = 2
+  optimizer = sgd
+})"},
+};
+
+class InterpretModels : public ::testing::TestWithParam<Model> {};
+
+} // namespace
+
+TEST_P(InterpretModels, GradientsEqualFiniteDifferences) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  SourceManager sources;
+  Diagnostics diags(sources);
+  sources.add("model.dnn", GetParam().text);
+  ElaborateOptions options;
+  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  Program program(diags, context, "model.dnn", options);
+  auto job = program.job();
+  ASSERT_TRUE(job) << diags.text();
+  ASSERT_TRUE(program.model(*job)) << diags.text();
+  mlir::PassManager passes(&context);
+  BuildTrainingGraphOptions training;
+  training.optimizer = "sgd";
+  training.precision = "fp32";
+  passes.addPass(createBuildTrainingGraph(training));
+  ASSERT_TRUE(mlir::succeeded(passes.run(program.module())));
+  auto graph = *program.module().getOps<dnn::TrainingGraphOp>().begin();
+  auto inputs = llvm::cantFail(interpret::randomInputs(graph, job->batch, 7));
+  auto check = llvm::cantFail(interpret::checkDerivatives(graph, inputs, 12));
+  EXPECT_GE(check.checked, 20);
+  EXPECT_LT(check.largestError, 1e-5) << check.where;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, InterpretModels, ::testing::ValuesIn(kModels),
+                         [](const auto &info) {
+                           std::string name;
+                           for (char c : std::string(info.param.name))
+                             if (isalnum(static_cast<unsigned char>(c)))
+                               name += c;
+                           return name;
+                         });
