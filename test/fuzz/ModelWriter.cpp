@@ -141,11 +141,21 @@ private:
   }
 
   std::string unary(const std::string &expr) {
-    static const std::vector<std::string> names = {
-        "relu({})",      "gelu({})", "silu({})",  "sigmoid({})",
-        "tanh({})",      "exp({})",  "-({})",     "dropout({}, rate = 0.1)",
-        "2.5 * ({})",    "({}) / 3", "relu6({})", "hard_sigmoid({})",
-        "hard_swish({})"};
+    static const std::vector<std::string> names = {"relu({})",
+                                                   "gelu({})",
+                                                   "silu({})",
+                                                   "sigmoid({})",
+                                                   "tanh({})",
+                                                   "exp({})",
+                                                   "-({})",
+                                                   "dropout({}, rate = 0.1)",
+                                                   "2.5 * ({})",
+                                                   "({}) / 3",
+                                                   "relu6({})",
+                                                   "hard_sigmoid({})",
+                                                   "hard_swish({})",
+                                                   "elu({})",
+                                                   "leaky_relu({}, slope = 0.2)"};
     return fmt::format(fmt::runtime(random.pick(names)), expr);
   }
 
@@ -228,14 +238,21 @@ private:
     case 14:
       if (rank < 2 || last % 2)
         return unary(expr);
-      return fmt::format("rotary({})", expr);
+      return fmt::format("{}({})",
+                         random.percent(50) ? "rotary"
+                         : rank > 2         ? "alibi"
+                                            : "sinusoids",
+                         expr);
     case 15:
       if (rank != 2 || shape[0] < 2)
         return unary(expr);
       shape = {shape[0] * (shape[0] - 1) / 2};
       return fmt::format("interaction({})", expr);
-    case 16:
-      return fmt::format("moe({}, experts = {}, inner = {}, top_k = 1)", expr, n, extent());
+    case 16: {
+      int64_t inner = extent();
+      return fmt::format("moe({}, experts = {}, inner = {}, top_k = 1, gated = {})", expr, n, inner,
+                         random.percent(50));
+    }
     default:
       return rank == 3 ? image(expr, shape) : unary(expr);
     }

@@ -59,7 +59,7 @@ train t = net() on a100_80g {
   optimizer = momentum
 })"},
     {"DLRM", R"(
-import "catalog/dlrm.dnn"
+import "catalog/recommender.dnn"
 model net {
   input numbers    : float[5]
   input categories : int32[3]
@@ -105,6 +105,36 @@ model experts {
 train t = experts() on a100_80g {
   batch = 2
   optimizer = adamw
+})"},
+    {"Mixtral with gated experts", R"(
+import "catalog/mixtral.dnn"
+train t = mixtral_8x7b(layers = 2, hidden = 8, heads = 2, kv_heads = 1, inner = 4, experts = 3, vocab = 7, seq = 3, capacity = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"BLOOM with linear biases", R"(
+import "catalog/bloom.dnn"
+train t = bloom_176b(layers = 2, hidden = 8, heads = 2, vocab = 7, seq = 4) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"T5 with biases by distance that all layers share", R"(
+import "catalog/t5.dnn"
+train t = t5_large(layers = 2, hidden = 4, root = 2, heads = 2, inner = 6, vocab = 7, length = 4, target = 3) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"Transformer", R"(
+import "catalog/transformer_big.dnn"
+train t = transformer_big(layers = 2, hidden = 4, root = 2, heads = 2, inner = 6, vocab = 7, length = 3, target = 4) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"GAT", R"(
+import "catalog/gat.dnn"
+train t = gat(nodes = 5, edges = 6, features = 4, hidden = 2, heads = 2, classes = 3, labelled = 3) on a100_80g {
+  batch = 2
+  optimizer = adam
 })"},
     {"U-shaped convolutions", R"(
 model unet {
