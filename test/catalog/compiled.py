@@ -8,7 +8,8 @@ import sys
 import count
 
 FILES = {"gpt2": "gpt2", "gpt3": "gpt3", "bert": "bert", "llam": "llama2", "resn": "resnet", "dlrm": "dlrm", "gnmt": "gnmt",
-         "vgg1": "vgg", "mobi": "mobilenet", "effi": "efficientnet", "ince": "inception", "vit_": "vit", "unet": "unet"}
+         "vgg1": "vgg", "mobi": "mobilenet", "effi": "efficientnet", "ince": "inception", "vit_": "vit", "unet": "unet",
+         "ssd_": "ssd"}
 CONTRACTIONS = {"linear", "matmul", "conv2d", "depthwise_conv2d", "conv_transpose2d", "contract"}
 TRAINING = """import "catalog/h100.accel"
 import "catalog/%s.dnn"
