@@ -22,6 +22,9 @@ def Dnn_CrossEntropyGradOp : Dnn_LossGrad<"cross_entropy_grad", 7, "dl * (softma
   (ins Dnn_Tensor:$dl, Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
 def Dnn_MseOp : Dnn_Loss<"mse", 3, "mean of (a - b)^2", "difference, square, sum", (ins Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_MseGradOp : Dnn_LossGrad<"mse_grad", 2, "dl * 2 * (a - b) / count", (ins Dnn_Tensor:$dl, Dnn_Tensor:$a, Dnn_Tensor:$b)>;
+def Dnn_SmoothL1Op : Dnn_Loss<"smooth_l1", 7, "mean of (a - b)^2 / 2 where |a - b| < 1, else of |a - b| - 1/2: m * (|a - b| - m / 2), m = min(|a - b|, 1)",
+  "difference, absolute value, minimum, half, difference, product, sum", (ins Dnn_Tensor:$a, Dnn_Tensor:$b)>;
+def Dnn_SmoothL1GradOp : Dnn_LossGrad<"smooth_l1_grad", 4, "dl * max(min(a - b, 1), -1) / count", (ins Dnn_Tensor:$dl, Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_BinaryCrossEntropyOp : Dnn_Loss<"binary_cross_entropy", 9, "mean of max(x, 0) - x * label + log(1 + exp(-|x|)), with logits x",
   "maximum, product, difference, absolute value, negation, exponential, logarithm, sum, sum", (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
 def Dnn_BinaryCrossEntropyGradOp : Dnn_LossGrad<"binary_cross_entropy_grad", 6, "dl * (sigmoid(logits) - labels) / count",

@@ -137,6 +137,7 @@ static LogicalResult inferPaired(ValueRange operands, std::optional<Location> lo
   return success();
 }
 ACCORD_INFER(MseOp) { return inferPaired(adaptor.getOperands(), location, types, "mse"); }
+ACCORD_INFER(SmoothL1Op) { return inferPaired(adaptor.getOperands(), location, types, "smooth_l1"); }
 ACCORD_INFER(BinaryCrossEntropyOp) {
   return inferPaired(adaptor.getOperands(), location, types, "binary_cross_entropy");
 }

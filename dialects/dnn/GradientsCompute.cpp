@@ -179,13 +179,16 @@ ACCORD_GRADIENT(CrossEntropyOp) {
   context.operandGradients[0] = lossGradient<CrossEntropyGradOp>(context, getLogits(), getLabels());
   return success();
 }
-ACCORD_GRADIENT(MseOp) {
-  Value da = lossGradient<MseGradOp>(context, getA(), getB());
+/// A loss of the difference a - b.
+template <typename GradOp> static LogicalResult differenceLoss(GradientContext &context, Value a, Value b) {
+  Value da = lossGradient<GradOp>(context, a, b);
   context.operandGradients[0] = da;
   if (context.needed[1])
     context.operandGradients[1] = make<NegOp>(context, da.getType(), da);
   return success();
 }
+ACCORD_GRADIENT(MseOp) { return differenceLoss<MseGradOp>(context, getA(), getB()); }
+ACCORD_GRADIENT(SmoothL1Op) { return differenceLoss<SmoothL1GradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(BinaryCrossEntropyOp) {
   if (context.needed[1])
     return emitError() << "'binary_cross_entropy' has no gradient for its labels, which depend on a parameter";

@@ -1,5 +1,6 @@
 // Normalizations, softmax and losses.
 #include "lib/interpret/Kernels.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -205,6 +206,18 @@ void addNormalizations(Kernels &kernels) {
   kernels.add<dnn::MseGradOp>([](dnn::MseGradOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < out[0].size(); ++i)
       out[0].data[i] = in[0]->data[0] * 2 * (in[1]->data[i] - in[2]->data[i]) /
+                       static_cast<double>(out[0].size());
+  });
+  kernels.add<dnn::SmoothL1Op>([](dnn::SmoothL1Op, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < in[0]->size(); ++i) {
+      double distance = std::fabs(in[0]->data[i] - in[1]->data[i]);
+      out[0].data[0] += (distance < 1 ? distance * distance / 2 : distance - 0.5) /
+                        static_cast<double>(in[0]->size());
+    }
+  });
+  kernels.add<dnn::SmoothL1GradOp>([](dnn::SmoothL1GradOp, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[0]->data[0] * std::clamp(in[1]->data[i] - in[2]->data[i], -1.0, 1.0) /
                        static_cast<double>(out[0].size());
   });
   kernels.add<dnn::BinaryCrossEntropyOp>([](dnn::BinaryCrossEntropyOp, Inputs in, Outputs out) {

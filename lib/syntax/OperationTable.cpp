@@ -100,6 +100,7 @@ std::vector<OperationSpec> makeTable() {
       {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
       {"cross_entropy", "dnn.cross_entropy", {"logits", "labels"}, {}},
       {"mse", "dnn.mse", {"a", "b"}, {}},
+      {"smooth_l1", "dnn.smooth_l1", {"a", "b"}, {}},
       {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},
   };
   for (auto [name, op] : {std::pair{"relu", "dnn.relu"},

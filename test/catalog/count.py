@@ -130,6 +130,29 @@ def resnext101_32x8d():
     return resnet((3, 4, 23, 3), groups=32, group_width=8)
 
 
+def ssd_resnet34(classes=81):
+    net = Layers(3, 300)
+    net.conv(64, 7, 2, 3)
+    net.pool(3, 2, 1)
+    for width, blocks, first in ((64, 3, 1), (128, 4, 2), (256, 6, 1)):
+        for block in range(blocks):
+            start, stride = (net.channels, net.side), first if block == 0 else 1
+            net.conv(width, 3, stride, 1)
+            net.conv(width, 3, 1, 1)
+            if start[0] != width:
+                net.conv(width, 1, stride, of=start)
+    net.bias, net.norm = True, False
+    maps = [(net.channels, net.side)]
+    for inner, outputs, stride, padding in ((256, 512, 2, 1), (256, 512, 2, 1), (128, 256, 2, 1), (128, 256, 1, 0),
+                                            (128, 256, 1, 0)):
+        net.conv(inner)
+        maps.append(net.conv(outputs, 3, stride, padding))
+    for boxes, at in zip((4, 6, 6, 6, 4, 4), maps):
+        net.conv(boxes * 4, 3, 1, 1, of=at, keep=False)
+        net.conv(boxes * classes, 3, 1, 1, of=at, keep=False)
+    return net.parameters, net.macs
+
+
 def vgg16():
     net = Layers(3, 224, bias=True, norm=False)
     for outputs in (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0):

@@ -129,5 +129,6 @@ TEST_F(DnnGradient, CompositesAndLosses) {
         integer("top_k", 2));
   check("dnn.cross_entropy", {tensor({-1, 8, 10}), ids({-1, 8})});
   check("dnn.mse", {tensor({-1, 8}), tensor({-1, 8})});
+  check("dnn.smooth_l1", {tensor({-1, 8}), tensor({-1, 8})});
   check("dnn.binary_cross_entropy", {tensor({-1, 8}), tensor({-1, 8})});
 }

@@ -43,20 +43,48 @@ train t = gnmt(hidden = 3, vocab = 7, length = 3, target = 2) on a100_80g {
   optimizer = adam
 })"},
     {"ResNet", R"(
+import "catalog/convolution.dnn"
 import "catalog/resnet.dnn"
 model net {
   input image : float[3, 9, 9]
   input label : int32[1]
   let stem = relu(conv_bn(image, out = 4, kernel = 3, stride = 2, padding = 1))
   var x = max_pool(stem, kernel = 3, stride = 2, padding = 1)
-  x = first_bottleneck(x, inner = 2, stride = 1)
-  repeat 2 { x = bottleneck(x, inner = 2) }
-  x = first_bottleneck(x, inner = 3)
-  loss cross_entropy(linear(reshape(global_avg_pool(x), [1, 12]), out = 5), label)
+  x = basic_block(x, out = 4)
+  x = bottleneck(x, inner = 2, out = 8)
+  repeat 2 { x = bottleneck(x, inner = 4, out = 8, groups = 2) }
+  x = bottleneck(x, inner = 3, out = 12, stride = 2)
+  loss cross_entropy(classifier(x, 5), label)
 }
 train t = net() on a100_80g {
   batch = 3
   optimizer = momentum
+})"},
+    {"MobileNet and EfficientNet", R"(
+import "catalog/convolution.dnn"
+model net {
+  input image : float[3, 6, 6]
+  input label : int32[1]
+  var x = relu6(conv_bn(image, out = 4, kernel = 3, padding = 1))
+  repeat 2 { x = inverted_residual(x, out = 4, wide = 6) }
+  x = inverted_residual(x, out = 4, wide = 6, kernel = 5, squeeze = 2, function = "hard_swish", gate = "hard_sigmoid")
+  x = inverted_residual(x, out = 6, wide = 8, stride = 2, squeeze = 2, function = "silu", squeeze_function = "silu")
+  loss cross_entropy(classifier(x, 5, drop = 0.2), label)
+}
+train t = net() on a100_80g {
+  batch = 3
+  optimizer = momentum
+})"},
+    {"vision transformer", R"(
+import "catalog/vit.dnn"
+model net {
+  input image : float[3, 4, 6]
+  input label : int32[1]
+  loss cross_entropy(vit_logits(image, layers = 2, hidden = 8, heads = 2, classes = 5, patch = 2), label)
+}
+train t = net() on a100_80g {
+  batch = 2
+  optimizer = adamw
 })"},
     {"DLRM", R"(
 import "catalog/recommender.dnn"

@@ -89,6 +89,9 @@ std::vector<Case> cases() {
       {"mse", {{{-1, 5}}, data({-1, 5})}},
       {"mse", {{{-1, 2, 3}}, {{-1, 2, 3}}}},
       {"mse", {{{4}}, {{4}}}},
+      {"smooth_l1", {wide({-1, 5}), data({-1, 5})}},
+      {"smooth_l1", {{{-1, 2, 3}}, {{-1, 2, 3}}}},
+      {"smooth_l1", {{{4}}, {{4}}}},
       {"binary_cross_entropy", {{{-1, 5}}, data({-1, 5})}},
       {"binary_cross_entropy", {{{-1, 2, 3}}, data({-1, 2, 3})}},
       {"binary_cross_entropy", {{{-1}}, data({-1})}},
@@ -263,7 +266,7 @@ protected:
         continue;
       Value loss = y;
       if (type.getRank() > 0 ||
-          !isa<dnn::CrossEntropyOp, dnn::MseOp, dnn::BinaryCrossEntropyOp>(op))
+          !isa<dnn::CrossEntropyOp, dnn::MseOp, dnn::SmoothL1Op, dnn::BinaryCrossEntropyOp>(op))
         loss = make("mse", {y, input(type)})->getResult(0);
       sum = sum ? make("add", {sum, loss})->getResult(0) : loss;
     }

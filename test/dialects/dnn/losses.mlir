@@ -31,3 +31,10 @@ func.func @binary_cross_entropy_grad_6(%a0: tensor<f32>, %a1: tensor<?xf32>, %a2
   %r = dnn.binary_cross_entropy_grad %a0, %a1, %a2 : (tensor<f32>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return
 }
+func.func @smooth_l1(%a0: tensor<f32>, %a1: tensor<?x8xf32>, %a2: tensor<?x8xf32>) {
+  // CHECK: dnn.smooth_l1 %{{.*}}, %{{.*}} : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<f32>
+  %r = dnn.smooth_l1 %a1, %a2 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<f32>
+  // CHECK: dnn.smooth_l1_grad %{{.*}}, %{{.*}}, %{{.*}} : (tensor<f32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %g = dnn.smooth_l1_grad %a0, %a1, %a2 : (tensor<f32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}

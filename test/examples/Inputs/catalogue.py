@@ -12,7 +12,7 @@ MACHINES = ["a100_80g", "tpu_like", "tpu_v4", "v100_32g"]
 # On one machine, where they fit: they differ in the network, not in what the machine makes of it.
 NETWORKS = ["resnet:resnet18", "resnet:resnet34", "resnet:resnet101", "resnet:resnext101_32x8d", "vgg:vgg16",
             "mobilenet:mobilenet_v2", "mobilenet:mobilenet_v3_large", "efficientnet:efficientnet_b0", "inception:inception_v3",
-            "vit:vit_b_16", "vit:vit_l_16", "unet"]
+            "vit:vit_b_16", "vit:vit_l_16", "unet", "ssd"]
 
 
 def say(*command):
