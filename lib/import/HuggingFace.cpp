@@ -31,14 +31,22 @@ public:
   std::string text(const std::string &name, const std::string &type,
                    const std::vector<std::string> &unread) const {
     std::string out = fmt::format("/// {}: {}\n/// Imported from a config.json of Hugging Face "
-                                  "transformers with model_type \"{}\":\n",
+                                  "transformers with model_type \"{}\"; its sizes are\n",
                                   name, sentence, type);
-    std::vector<std::string> parameters;
+    std::vector<std::string> parameters, origins;
     for (const auto &[key, value, from] : sizes) {
-      out += fmt::format("/// {} is {},\n", key, from);
       parameters.push_back(key + " = " + value);
+      origins.push_back(key == from ? key : key + " = " + from);
     }
-    out += "/// the arithmetic is left to the training.\n";
+    std::string line = "///";
+    for (const std::string &origin : origins) {
+      if (line.size() + origin.size() > 96) {
+        out += line + "\n";
+        line = "///";
+      }
+      line += " " + origin + (&origin == &origins.back() ? "." : ",");
+    }
+    out += line + "\n";
     if (!unread.empty())
       out += fmt::format("// Not understood and left out: {}.\n", fmt::join(unread, ", "));
     out += "import \"catalog/transformer.dnn\"\n\n";

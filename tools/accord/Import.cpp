@@ -55,6 +55,18 @@ void addImport(CLI::App &app, int &status) {
   huggingFace->add_option("--name", options->name,
                           "Name of the model (default: of the file or its folder)");
   huggingFace->footer("Example: accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
+  for (auto [name, what] : {std::pair("onnx", "An ONNX model"),
+                            {"tosa", "A TOSA module"},
+                            {"scalesim", "A layer list of SCALE-Sim"},
+                            {"pipedream", "A profiled graph of PipeDream"}}) {
+    CLI::App *later = command->add_subcommand(name, fmt::format("{} (not supported yet)", what));
+    later->allow_extras();
+    std::string format = name;
+    later->callback([format, &status] {
+      status =
+          refuse(Code::NotSupported, "not supported yet: accord import " + format, false, "import");
+    });
+  }
   huggingFace->callback([options, &status] { status = importConfig(*options); });
 }
 
