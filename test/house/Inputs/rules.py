@@ -15,6 +15,8 @@ FORBIDDEN = {
     "lib/model/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/model/", "lib/support/")),
     "lib/support/": (("lib/", "dialects/", "z3"), ("lib/support/",)),
     "lib/solve/": (("lib/", "dialects/", "mlir/"), ("lib/solve/", "lib/analysis/", "lib/model/", "lib/support/")),
+    "lib/interpret/": (("lib/", "z3"), ("lib/interpret/", "lib/support/")),
+    "lib/import/": (("lib/", "dialects/", "mlir/"), ("lib/import/", "lib/syntax/", "lib/support/")),
     "lib/analysis/": (("lib/", "dialects/", "mlir/"), ("lib/analysis/", "lib/model/", "lib/support/")),
 }
 LOOSE_ENDS = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
