@@ -20,8 +20,4 @@ llvm::json::Value jsonCount(Count count);
 /// A string made valid UTF-8 first (file names may be anything).
 llvm::json::Value jsonString(llvm::StringRef text);
 
-/// The parser with a limit on nesting, so that no input can exhaust the stack. Errors name `path`,
-/// line and column.
-llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text, llvm::StringRef path);
-
 } // namespace accord

@@ -1,5 +1,6 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/PlanJson.h"
+#include "lib/support/JsonParse.h"
 #include <limits>
 
 using namespace llvm;

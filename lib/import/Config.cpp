@@ -1,4 +1,5 @@
 #include "lib/import/Config.h"
+#include "lib/support/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -11,22 +12,21 @@ namespace accord::import {
 
 Config::Config(Diagnostics &diags, FileId file) : diags(diags), file(file) {
   StringRef text = diags.sources().text(file);
-  Expected<json::Value> parsed = json::parse(text);
+  Expected<json::Value> parsed = parseJson(text, "");
   SourceRange start{file, 0, text.empty() ? 0u : 1u};
   if (!parsed) {
-    std::string why;
+    std::string why = toString(parsed.takeError()); // ": malformed JSON: [line:column, byte=N]: …"
     SourceRange at = start;
-    handleAllErrors(parsed.takeError(), [&](const json::ParseError &error) {
-      why = error.message(); // "[line:column, byte=N]: what"
-      size_t byte = why.find("byte=");
-      unsigned offset = 0;
-      if (byte != std::string::npos &&
-          !StringRef(why).substr(byte + 5).take_while(isDigit).getAsInteger(10, offset))
-        at = {file, std::min<uint32_t>(offset, static_cast<uint32_t>(text.size())),
-              std::min<uint32_t>(offset + 1, static_cast<uint32_t>(text.size()))};
-      why = why.substr(why.find("]: ") == std::string::npos ? 0 : why.find("]: ") + 3);
-    });
-    diags.error(Code::SyntaxError, at, "this is no JSON: " + StringRef(why).lower());
+    StringRef words = StringRef(why).ltrim(": "), byte = words.split("byte=").second;
+    if (uint32_t offset = 0; !byte.empty() && !byte.take_while(isDigit).getAsInteger(10, offset)) {
+      auto last = static_cast<uint32_t>(text.size());
+      at = {file, std::min(offset, last), std::min(offset + 1, last)};
+      words = byte.split("]: ").second;
+    }
+    std::string sentence = words.str(); // "Expected , or ] after array element"
+    if (sentence.size() > 1 && isLower(sentence[1]))
+      sentence[0] = toLower(sentence[0]);
+    diags.error(Code::SyntaxError, at, "this is no JSON: " + sentence);
     return;
   }
   document = std::move(*parsed);
