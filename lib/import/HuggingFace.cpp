@@ -6,9 +6,10 @@
 #include "lib/syntax/Parser.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
+#include <map>
 
 namespace accord {
 namespace {
@@ -292,6 +293,77 @@ Draft bert(Config &c) {
   return d;
 }
 
+Draft t5(Config &c) {
+  Draft d("an encoder and a decoder with RMS norms, learned biases per distance instead of "
+          "positions, and no biases elsewhere.");
+  d.size("layers", c.integer({"num_layers"}), "num_layers");
+  d.size("decoder_layers", c.integer({"num_decoder_layers"}, c.integer({"num_layers"})),
+         "num_decoder_layers");
+  d.size("hidden", c.integer({"d_model"}), "d_model");
+  d.size("heads", c.integer({"num_heads"}), "num_heads");
+  d.size("inner", c.integer({"d_ff"}), "d_ff");
+  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
+  d.size("length", c.integer({"n_positions"}, 512), "n_positions (512 unless given)");
+  d.size("target", 114, "what span corruption leaves of 512 tokens");
+  if (c.integer({"d_kv"}, 64) * c.integer({"num_heads"}) != c.integer({"d_model"}))
+    c.unsupported("d_kv", "heads whose widths do not add up to d_model have no form here");
+  bool tied = c.flag("tie_word_embeddings", true);
+  std::string kind = c.text("feed_forward_proj", "relu");
+  if (kind != "relu" && kind != "gated-gelu")
+    c.unsupported("feed_forward_proj", fmt::format("the feed-forward layer '{}' has no form here, "
+                                                   "expected 'relu' or 'gated-gelu'",
+                                                   kind));
+  d.set("epsilon", c.number("layer_norm_epsilon", 1e-6));
+  d.set("drop", c.number("dropout_rate", 0.1));
+  d.set("buckets", std::to_string(c.integer({"relative_attention_num_buckets"}, 32)));
+  if (c.integer({"relative_attention_max_distance"}, 128) != 128)
+    c.unsupported("relative_attention_max_distance", "only a distance of 128 has a form here");
+  auto layer = [&](const char *x) {
+    std::string normed = fmt::format("rms_norm({}, epsilon = $epsilon)", x);
+    d.add(kind == "relu"
+              ? fmt::format("{0} = {0} + maybe_dropout(relu_mlp({1}, hidden, inner, bias = false, "
+                            "drop = $drop), $drop)\n}}",
+                            x, normed)
+              : fmt::format("let normed = {1}\n"
+                            "let gated = gelu(linear(normed, out = inner, bias = false)) * "
+                            "linear(normed, out = inner, bias = false)\n"
+                            "{0} = {0} + maybe_dropout(linear(maybe_dropout(gated, $drop), out = "
+                            "hidden, bias = false), $drop)\n}}",
+                            x, normed));
+  };
+  d.add("input from_words : int32[length]\ninput into_words : int32[target]\n"
+        "input labels     : int32[target]\n"
+        "let word_table = parameter([vocab, hidden])\n"
+        "let near = relative_bias(parameter([$buckets, heads]), queries = length, keys = length)\n"
+        "var x = maybe_dropout(embedding(from_words, rows = vocab, dim = hidden, table = "
+        "word_table), $drop)\n"
+        "repeat layers as encoder {\n"
+        "x = x + maybe_dropout(attention(rms_norm(x, epsilon = $epsilon), heads = heads, bias = "
+        "false, biased = true, score_bias = near, scaled = false, drop = $drop), $drop)");
+  layer("x");
+  d.add("let memory = maybe_dropout(rms_norm(x, epsilon = $epsilon), $drop)\n"
+        "let before = relative_bias(parameter([$buckets, heads]), queries = target, keys = target, "
+        "bidirectional = false)\n"
+        "var y = maybe_dropout(embedding(into_words, rows = vocab, dim = hidden, table = "
+        "word_table), $drop)\n"
+        "repeat decoder_layers as decoder {\n"
+        "y = y + maybe_dropout(attention(rms_norm(y, epsilon = $epsilon), heads = heads, causal = "
+        "true, bias = false, biased = true, score_bias = before, scaled = false, drop = $drop), "
+        "$drop)\n"
+        "y = y + maybe_dropout(attention(rms_norm(y, epsilon = $epsilon), heads = heads, memory = "
+        "memory, bias = false, scaled = false, drop = $drop), $drop)");
+  layer("y");
+  d.add("let last = maybe_dropout(rms_norm(y, epsilon = $epsilon), $drop)");
+  if (tied) // the tied head reads its input divided by the root of the width
+    d.set("root", fmt::format("{}", 1 / std::sqrt(static_cast<double>(c.integer({"d_model"})))));
+  d.add(tied ? "loss cross_entropy(linear(scale(last, factor = $root), out = vocab, bias = false, "
+               "weight = word_table), labels)"
+             : "loss cross_entropy(linear(last, out = vocab, bias = false), labels)");
+  c.ignore({"decoder_start_token_id", "initializer_factor", "is_encoder_decoder",
+            "task_specific_params", "dense_act_fn", "is_gated_act", "use_cache"});
+  return d;
+}
+
 Draft vit(Config &c) {
   Draft d("an encoder over patches of an image, classified by a token of its own.");
   decoderSizes(c, d);
@@ -331,7 +403,8 @@ struct Family {
 };
 const Family kFamilies[] = {{"bert", bert},        {"bloom", bloom}, {"gpt2", gpt2},
                             {"gpt_neox", gptNeoX}, {"llama", llama}, {"mistral", llama},
-                            {"mixtral", llama},    {"opt", opt},     {"vit", vit}};
+                            {"mixtral", llama},    {"opt", opt},     {"t5", t5},
+                            {"vit", vit}};
 
 /// What says nothing about a training step.
 const llvm::StringRef kIgnored[] = {
