@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/train/Passes.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -35,7 +36,7 @@ bool differentiate(mlir::ModuleOp module, mlir::MLIRContext &context) {
 }
 
 /// Reads, elaborates and differentiates one file; the operations of the graph are a counter.
-void network(benchmark::State &state, const std::string &path) {
+void network(benchmark::State &state, const std::string &path, const std::string &model) {
   mlir::MLIRContext context(dialects(), mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   int64_t operations = 0;
@@ -44,11 +45,12 @@ void network(benchmark::State &state, const std::string &path) {
     Diagnostics diags(sources);
     ElaborateOptions options;
     options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    options.train = model;
     options.batch = "8", options.precision = "bf16", options.optimizer = "adam";
     Program program(diags, context, path, options);
     auto job = diags.hasErrors() ? std::nullopt : program.job();
     if (!job || !program.model(*job) || !differentiate(program.module(), context))
-      return state.SkipWithError("no one model of this file can be trained alone");
+      return state.SkipWithError("the model cannot be trained");
     operations = 0;
     program.module().walk([&](mlir::Operation *) { ++operations; });
   }
@@ -89,10 +91,20 @@ const bool registered = [] {
     if (llvm::StringRef(it->path()).ends_with(".dnn"))
       files.push_back(it->path());
   std::sort(files.begin(), files.end());
-  for (const std::string &file : files)
-    benchmark::RegisterBenchmark(("BM_Network/" + file.substr(file.rfind('/') + 1)).c_str(),
-                                 [file](benchmark::State &state) { network(state, file); })
-        ->Unit(benchmark::kMillisecond);
+  for (const std::string &file : files) {
+    auto text = llvm::MemoryBuffer::getFile(file);
+    llvm::StringRef rest = text ? (*text)->getBuffer() : "";
+    for (llvm::StringRef line; !rest.empty();) {
+      std::tie(line, rest) = rest.split('\n');
+      if (!line.consume_front("model "))
+        continue;
+      std::string model = line.take_until([](char c) { return c == '(' || c == ' '; }).str();
+      benchmark::RegisterBenchmark(("BM_Network/" + model).c_str(), [file, model](
+                                                                        benchmark::State &state) {
+        network(state, file, model);
+      })->Unit(benchmark::kMillisecond);
+    }
+  }
   return true;
 }();
 
