@@ -53,7 +53,9 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
   for (const Operation &other : g.operations) {
     StringRef rest = other.name;
     bool gradient = other.phase == Phase::DataGradient || other.phase == Phase::WeightGradient;
-    if (!gradient || !rest.consume_front(op.name + ".") || rest.contains('.'))
+    // "data_gradient.2" is that of another operand.
+    if (!gradient || !rest.consume_front(op.name + ".") ||
+        rest.rtrim("0123456789").rtrim('.').contains('.'))
       continue;
     std::string shapes;
     for (const TensorAccess &a : other.accesses)
