@@ -83,7 +83,6 @@ def Dnn_Pair : Attr<CPred<"::accord::dnn::isPair($_self)">, "integer, or an arra
   let constBuilderCall = "$_builder.getI64IntegerAttr($0)";
 }
 
-
 // Numbers that operations compute with. None is infinite or no number: what it is multiplied with would be lost.
 class Dnn_NumberWhere<string condition, string summary> : ConfinedAttr<F64Attr, [AttrConstraint<
     CPred<"[](double v) { return std::isfinite(v) && (" # condition # "); }(::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble())">,
