@@ -126,6 +126,11 @@ bool Session::prepare() {
       return false;
   theProgram->checkAll();
   theJob = theProgram->job();
+  // Wrong settings must not hide that the machine is wrong, too.
+  if (!theJob && options.elaborate.target.empty())
+    for (const ast::Declaration &d : theProgram->main()->declarations)
+      if (d.kind == ast::DeclarationKind::Train && !d.target.empty())
+        theProgram->machine(d.target.text, d.target.range);
   if (!theJob || diags.hasErrors())
     return false;
   accel::AcceleratorOp target = theProgram->machineOf(*theJob);
