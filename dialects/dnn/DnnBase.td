@@ -23,6 +23,10 @@ def Dnn_Dialect : Dialect {
   let extraClassDeclaration = [{
     static constexpr llvm::StringLiteral kPhaseAttr = "dnn.phase";
     static constexpr llvm::StringLiteral kNameAttr = "dnn.name";
+    static constexpr llvm::StringLiteral kPartsAttr = "dnn.parts"; ///< which part of a whole (a list of #dnn.part)
+    static constexpr llvm::StringLiteral kAxesAttr = "dnn.axes"; ///< on a training graph: devices by axis, {tensor = 8}
+    static constexpr llvm::StringLiteral kBatchAxesAttr = "dnn.batch_axes"; ///< on a training graph: axes whose devices take samples of their own
+    static constexpr llvm::StringLiteral kAgainAttr = "dnn.again"; ///< the name of the operation that is executed again
     void registerAttributes();
     void registerTypes();
     void registerOperations();

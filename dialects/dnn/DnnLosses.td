@@ -20,6 +20,33 @@ def Dnn_CrossEntropyOp : Dnn_Loss<"cross_entropy", 4, "mean of log(sum exp(logit
   "maximum, difference, exponential, sum", (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
 def Dnn_CrossEntropyGradOp : Dnn_LossGrad<"cross_entropy_grad", 7, "dl * (softmax(logits) - onehot(labels)) / count",
   (ins Dnn_Tensor:$dl, Dnn_Tensor:$logits, Dnn_Tensor:$labels)>;
+// Logits whose classes are parts on several devices (Shoeybi et al., Megatron-LM, 2019, section 3): three numbers per position travel.
+def Dnn_CrossEntropyStatsOp : Dnn_WorkOp<"cross_entropy_stats", 4> {
+  let summary = "of the classes here: the largest logit, sum exp(logit - largest), and the label's logit (0 if it is elsewhere)";
+  let description = [{
+    4 FLOP per element of the logits, as `dnn.cross_entropy`. `dnn.parts` says which classes are here.
+    `%s = dnn.cross_entropy_stats %x, %l : (tensor<?x2048x6400xbf16>, tensor<?x2048xi32>) -> tensor<?x2048x3xf32>`
+  }];
+  let arguments = (ins Dnn_Tensor:$logits, Dnn_Tensor:$labels);
+  let results = (outs Dnn_Tensor:$stats);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getLogits().getType(), -1);";
+  let hasVerifier = 1;
+}
+def Dnn_CrossEntropyJoinOp : Dnn_WorkOp<"cross_entropy_join", 2> {
+  let summary = "the cross entropy of the statistics of all devices: the mean of log(sum exp(logits)) - logits[label]";
+  let description = "2 FLOP per element.\n`%l = dnn.cross_entropy_join %s : (tensor<?x2048x24xf32>) -> tensor<f32>`";
+  let arguments = (ins Dnn_Tensor:$stats);
+  let results = (outs Dnn_Tensor:$loss);
+  let work = "return ::accord::dnn::lossWork(getOperation());";
+  let hasVerifier = 1;
+}
+def Dnn_CrossEntropyPartGradOp : Dnn_WorkOp<"cross_entropy_part_grad", 5> {
+  let summary = "dl * (softmax(logits) - onehot(labels)) / count of the classes here, with the statistics of all devices";
+  let description = "5 FLOP per element (difference, exponential, division, difference, product).";
+  let arguments = (ins Dnn_Tensor:$dl, Dnn_Tensor:$logits, Dnn_Tensor:$labels, Dnn_Tensor:$stats);
+  let results = (outs Dnn_Tensor:$dx);
+  let hasVerifier = 1;
+}
 def Dnn_MseOp : Dnn_Loss<"mse", 3, "mean of (a - b)^2", "difference, square, sum", (ins Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_MseGradOp : Dnn_LossGrad<"mse_grad", 2, "dl * 2 * (a - b) / count", (ins Dnn_Tensor:$dl, Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_SmoothL1Op : Dnn_Loss<"smooth_l1", 7, "mean of (a - b)^2 / 2 where |a - b| < 1, else of |a - b| - 1/2: m * (|a - b| - m / 2), m = min(|a - b|, 1)",

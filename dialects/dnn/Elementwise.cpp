@@ -57,8 +57,12 @@ static LogicalResult inferPositions(ValueRange operands, int64_t least, std::opt
   types.push_back(x);
   return success();
 }
-ACCORD_INFER(SinusoidsOp) { return inferPositions(adaptor.getOperands(), 2, location, types, "sinusoids", "positions, d"); }
-ACCORD_INFER(AlibiOp) { return inferPositions(adaptor.getOperands(), 3, location, types, "alibi", "heads, queries, keys"); }
+ACCORD_INFER(SinusoidsOp) {
+  return inferPositions(adaptor.getOperands(), 2, location, types, "sinusoids", "positions, d");
+}
+ACCORD_INFER(AlibiOp) {
+  return inferPositions(adaptor.getOperands(), 3, location, types, "alibi", "heads, queries, keys");
+}
 
 // ---- normalizations
 
@@ -74,8 +78,8 @@ static LogicalResult inferNorm(ValueRange operands, bool last, std::optional<Loc
   for (Value affine : operands.drop_front()) {
     RankedTensorType type = tensor(affine);
     if (type.getShape() != ArrayRef(extent))
-      return emitOptionalError(location, "'", op, "' scale and offset must have ", shapeText(extent), " elements, found ",
-                               shapeText(type.getShape()));
+      return emitOptionalError(location, "'", op, "' scale and offset must have ", shapeText(extent),
+                               " elements, found ", shapeText(type.getShape()));
     if (failed(sameElement(x, type, location, op)))
       return failure();
   }
@@ -132,7 +136,8 @@ static LogicalResult inferPaired(ValueRange operands, std::optional<Location> lo
     return failure();
   RankedTensorType a = tensor(operands[0]), b = tensor(operands[1]);
   if (a.getShape() != b.getShape())
-    return emitOptionalError(location, "'", op, "' compares ", shapeText(a.getShape()), " with ", shapeText(b.getShape()));
+    return emitOptionalError(location, "'", op, "' compares ", shapeText(a.getShape()), " with ",
+                             shapeText(b.getShape()));
   types.push_back(scalar(a.getContext()));
   return success();
 }
@@ -152,4 +157,28 @@ ACCORD_INFER(CrossEntropyOp) {
                              shapeText(logits.getShape().drop_back()), ", found ", shapeText(labels.getShape()));
   types.push_back(scalar(logits.getContext()));
   return success();
+}
+
+// ---- parts of a loss
+
+static LogicalResult verifyStats(Operation *op, RankedTensorType labels, RankedTensorType stats) {
+  if (stats.getRank() > 0 && stats.getShape().back() % 3 == 0 && stats.getElementType().isF32() &&
+      (!labels || stats.getShape().drop_back() == labels.getShape()))
+    return success();
+  return op->emitError() << "the statistics are three fp32 numbers of each device per position, found " << stats;
+}
+LogicalResult CrossEntropyStatsOp::verify() {
+  if (getLabels().getType().getShape() != getLogits().getType().getShape().drop_back() ||
+      getStats().getType().getShape().back() != 3)
+    return emitError() << "logits " << getLogits().getType()
+                       << " need a label per position and give three numbers there, found " << getLabels().getType()
+                       << " and " << getStats().getType();
+  return verifyStats(*this, getLabels().getType(), getStats().getType());
+}
+LogicalResult CrossEntropyJoinOp::verify() { return verifyStats(*this, {}, getStats().getType()); }
+LogicalResult CrossEntropyPartGradOp::verify() {
+  if (getDx().getType() != getLogits().getType())
+    return emitError() << "the gradient of " << getLogits().getType() << " is of that type, found "
+                       << getDx().getType();
+  return verifyStats(*this, getLabels().getType(), getStats().getType());
 }

@@ -99,15 +99,15 @@ LogicalResult ParameterOp::verify() {
 }
 
 /// The parameter `name` for `op`, with type `type` as `what`; an error and null otherwise.
-static ParameterOp lookUp(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type, StringRef what) {
+static ParameterOp lookUp(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type,
+                          StringRef what) {
   auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(op, name);
   if (!parameter) {
     op->emitError() << "there is no parameter '" << name.getValue() << "'";
     return {};
   }
   if (parameter.getType() != type) {
-    InFlightDiagnostic error = op->emitError()
-                               << what << " of parameter '" << name.getValue() << "' has type " << type;
+    InFlightDiagnostic error = op->emitError() << what << " of parameter '" << name.getValue() << "' has type " << type;
     error.attachNote(parameter.getLoc()) << "the parameter is " << parameter.getType();
     return {};
   }
@@ -123,16 +123,27 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(lookUp(*this, tables, getParameterAttr(), getValue().getType(), "the gradient") != nullptr);
 }
-LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
-  ParameterOp parameter = lookUp(*this, tables, getParameterAttr(), getType(), "the update");
+/// What an operation of the optimizer step `does` to all copies of a parameter.
+template <typename OpTy>
+static LogicalResult verifyStep(OpTy op, SymbolTableCollection &tables, StringRef what, StringRef does) {
+  ParameterOp parameter = lookUp(op, tables, op.getParameterAttr(), op.getType(), what);
   if (!parameter)
     return failure();
-  if (parameter.getCopies() != getCopies()) {
-    InFlightDiagnostic error = emitError() << "updates " << getCopies() << " copies of parameter '" << getParameter() << "'";
+  if (parameter.getCopies() != op.getCopies()) {
+    InFlightDiagnostic error = op.emitError()
+                               << does << " " << op.getCopies() << " copies of parameter '" << op.getParameter() << "'";
     error.attachNote(parameter.getLoc()) << "the parameter has " << parameter.getCopies();
     return error;
   }
   return success();
+}
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyStep(*this, tables, "the update", "updates");
+}
+LogicalResult GradientAllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (getDevices() < 2)
+    return emitError() << "there are at least 2 devices on an axis, found " << getDevices();
+  return verifyStep(*this, tables, "the gradient", "reduces");
 }
 
 LogicalResult LossOp::verify() {

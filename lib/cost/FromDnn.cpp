@@ -119,6 +119,9 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   case WorkCore::Vector:
     into.core = CoreKind::Vector;
     break;
+  case WorkCore::Network:
+    into.core = CoreKind::Network;
+    break;
   }
   into.flops = *flops;
   into.bytesRead = *read;

@@ -35,18 +35,22 @@ template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, doubl
   });
 }
 
-/// Kept or dropped, the same in every run: decided by the operation's name and the position.
-bool keeps(dnn::DropoutOp op, int64_t position, double rate) {
-  std::string key = (dnn::nameOf(op) + "/" + llvm::Twine(position)).str();
-  return static_cast<double>(llvm::xxh3_64bits(key) >> 11) * 0x1p-53 >= rate;
-}
-
-void dropout(dnn::DropoutOp op, Inputs in, Outputs out) {
+/// Kept or dropped, the same in every run and on whatever devices: decided by the operation's name
+/// and the position in the whole.
+void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
   double rate = op.getRateAttr().getValueAsDouble();
-  for (int64_t i = 0; i < out[0].size(); ++i) {
-    out[1].data[i] = keeps(op, i, rate);
-    out[0].data[i] = out[1].data[i] != 0 ? in[0]->data[i] / (1 - rate) : 0;
-  }
+  auto again = op->getAttrOfType<mlir::StringAttr>(dnn::DnnDialect::kAgainAttr);
+  llvm::StringRef name = again ? again.getValue() : dnn::nameOf(op);
+  llvm::SmallVector<Extent> extents = extentsOf(op, in[0]->shape, device);
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    int64_t position = 0;
+    for (auto [i, extent] : llvm::zip(index, extents))
+      position = position * extent.whole + extent.offset + i;
+    std::string key = (name + "/" + llvm::Twine(position)).str();
+    bool kept = static_cast<double>(llvm::xxh3_64bits(key) >> 11) * 0x1p-53 >= rate;
+    out[1](index) = kept;
+    out[0](index) = kept ? (*in[0])(index) / (1 - rate) : 0;
+  });
 }
 
 /// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the
@@ -93,12 +97,12 @@ double slopeOf(int64_t head, int64_t heads) {
                       : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) /
                                   static_cast<double>(power));
 }
-void alibi(dnn::AlibiOp, Inputs in, Outputs out) {
-  int64_t heads = in[0]->shape[in[0]->shape.size() - 3];
+void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
+  Extent heads = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 3];
   forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
     llvm::ArrayRef<int64_t> last = index.take_back(3);
-    out[0](index) =
-        (*in[0])(index) + slopeOf(last[0], heads) * static_cast<double>(last[2] - last[1]);
+    out[0](index) = (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) *
+                                          static_cast<double>(last[2] - last[1]);
   });
 }
 

@@ -22,8 +22,11 @@ struct StepResult {
 };
 
 /// Runs the micro-batch of `graph`: its forward part up to the loss, and with `backward` the rest.
-/// The optimizer step is not run: its rate is no part of the graph. Errors: an operation without a
-/// kernel, an input of the wrong shape, a parameter without a value.
+/// The optimizer's updates are not run: their rate is no part of the graph. A sharded graph runs on
+/// as many virtual devices as it is for; inputs, parameters and gradients are the whole ones
+/// (`batch` is that of all devices), the loss is the mean of the devices' losses. Errors: an
+/// operation without a kernel, an input of the wrong shape, a parameter without a value, a batch
+/// that the devices cannot share, devices that disagree about a gradient that they all hold.
 llvm::Expected<StepResult> interpret(dnn::TrainingGraphOp graph, const StepInputs &inputs,
                                      bool backward = true);
 

@@ -4,22 +4,29 @@
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/interpret/Array.h"
+#include "lib/interpret/Devices.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
+#include <type_traits>
 
 namespace accord::interpret {
 
 using Inputs = llvm::ArrayRef<const Array *>; ///< null: an optional operand that is not there
 using Outputs = llvm::MutableArrayRef<Array>; ///< of the results' shapes, filled with zeros
 
-/// By operation name. A kernel gets one input per operand of the definition.
+/// By operation name. A kernel gets one input per operand of the definition and, if it takes it,
+/// the device that it runs on.
 class Kernels {
 public:
-  using Kernel = std::function<void(mlir::Operation *, Inputs, Outputs)>;
+  using Kernel = std::function<void(mlir::Operation *, Inputs, Outputs, const Device &)>;
 
   template <typename OpTy, typename Compute> void add(Compute compute) {
-    table[OpTy::getOperationName()] = [compute](mlir::Operation *op, Inputs in, Outputs out) {
-      compute(llvm::cast<OpTy>(op), in, out);
+    table[OpTy::getOperationName()] = [compute](mlir::Operation *op, Inputs in, Outputs out,
+                                                const Device &device) {
+      if constexpr (std::is_invocable_v<Compute, OpTy, Inputs, Outputs, const Device &>)
+        compute(llvm::cast<OpTy>(op), in, out, device);
+      else
+        compute(llvm::cast<OpTy>(op), in, out);
     };
   }
   const Kernel *find(llvm::StringRef name) const {

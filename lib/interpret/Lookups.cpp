@@ -23,17 +23,24 @@ template <typename Visit> void forEachId(const Array &ids, bool bag, Visit visit
   forEach(ids.shape, [&](IndexRef i) { visit(i, ids.integer(i), bag ? i.drop_back() : i); });
 }
 
-void lookUp(const Array &ids, const Array &table, bool bag, double share, Array &y) {
-  forEachId(ids, bag, [&](IndexRef, int64_t row, IndexRef at) {
-    for (int64_t d = 0; d < table.shape[1]; ++d)
-      y(joined(at, {d})) += share * table({row, d});
+/// `first` is the id of the table's first row; rows that are on other devices count as zeros.
+void lookUp(const Array &ids, const Array &table, int64_t first, bool bag, double share, Array &y) {
+  forEachId(ids, bag, [&](IndexRef, int64_t id, IndexRef at) {
+    if (int64_t row = id - first; row >= 0 && row < table.shape[0])
+      for (int64_t d = 0; d < table.shape[1]; ++d)
+        y(joined(at, {d})) += share * table({row, d});
   });
 }
-void addRows(const Array &dy, const Array &ids, bool bag, double share, Array &table) {
-  forEachId(ids, bag, [&](IndexRef, int64_t row, IndexRef at) {
-    for (int64_t d = 0; d < table.shape[1]; ++d)
-      table({row, d}) += share * dy(joined(at, {d}));
+void addRows(const Array &dy, const Array &ids, int64_t first, bool bag, double share,
+             Array &table) {
+  forEachId(ids, bag, [&](IndexRef, int64_t id, IndexRef at) {
+    if (int64_t row = id - first; row >= 0 && row < table.shape[0])
+      for (int64_t d = 0; d < table.shape[1]; ++d)
+        table({row, d}) += share * dy(joined(at, {d}));
   });
+}
+int64_t firstRow(mlir::Operation *op, const Array &table, const Device &device) {
+  return extentsOf(op, table.shape, device)[0].offset;
 }
 double shareOf(llvm::StringRef mode, const Array &ids) {
   return mode == "mean" ? 1 / static_cast<double>(ids.shape.back()) : 1;
@@ -178,16 +185,23 @@ void addSparseProducts(Kernels &kernels) {
 
 void addLookups(Kernels &kernels) {
   kernels.add<dnn::EmbeddingOp>(
-      [](dnn::EmbeddingOp, Inputs in, Outputs out) { lookUp(*in[0], *in[1], false, 1, out[0]); });
-  kernels.add<dnn::EmbeddingGradOp>([](dnn::EmbeddingGradOp, Inputs in, Outputs out) {
-    addRows(*in[0], *in[1], false, 1, out[0]);
-  });
-  kernels.add<dnn::EmbeddingBagOp>([](dnn::EmbeddingBagOp op, Inputs in, Outputs out) {
-    lookUp(*in[0], *in[1], true, shareOf(op.getMode(), *in[0]), out[0]);
-  });
-  kernels.add<dnn::EmbeddingBagGradOp>([](dnn::EmbeddingBagGradOp op, Inputs in, Outputs out) {
-    addRows(*in[0], *in[1], true, shareOf(op.getMode(), *in[1]), out[0]);
-  });
+      [](dnn::EmbeddingOp op, Inputs in, Outputs out, const Device &device) {
+        lookUp(*in[0], *in[1], firstRow(op, *in[1], device), false, 1, out[0]);
+      });
+  kernels.add<dnn::EmbeddingGradOp>(
+      [](dnn::EmbeddingGradOp op, Inputs in, Outputs out, const Device &device) {
+        addRows(*in[0], *in[1], firstRow(op, out[0], device), false, 1, out[0]);
+      });
+  kernels.add<dnn::EmbeddingBagOp>(
+      [](dnn::EmbeddingBagOp op, Inputs in, Outputs out, const Device &device) {
+        double share = shareOf(op.getMode(), *in[0]);
+        lookUp(*in[0], *in[1], firstRow(op, *in[1], device), true, share, out[0]);
+      });
+  kernels.add<dnn::EmbeddingBagGradOp>(
+      [](dnn::EmbeddingBagGradOp op, Inputs in, Outputs out, const Device &device) {
+        double share = shareOf(op.getMode(), *in[1]);
+        addRows(*in[0], *in[1], firstRow(op, out[0], device), true, share, out[0]);
+      });
   kernels.add<dnn::GatherOp>([](dnn::GatherOp op, Inputs in, Outputs out) {
     Gather{*in[0],
            *in[1],

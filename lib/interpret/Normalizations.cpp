@@ -180,6 +180,67 @@ void crossEntropyGradient(dnn::CrossEntropyGradOp, Inputs in, Outputs out) {
   });
 }
 
+/// Of the classes of one device: largest logit, sum exp(logit - largest), the label's logit.
+void crossEntropyStats(dnn::CrossEntropyStatsOp op, Inputs in, Outputs out, const Device &device) {
+  const Array &logits = *in[0], &labels = *in[1];
+  int64_t first = extentsOf(op, logits.shape, device).back().offset;
+  forEach(labels.shape, [&](llvm::ArrayRef<int64_t> i) {
+    Index at(i), to(i);
+    at.push_back(0);
+    to.push_back(0);
+    double most = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
+    for (at.back() = 0; at.back() < logits.shape.back(); ++at.back()) {
+      most = std::max(most, logits(at));
+      if (first + at.back() == labels.integer(i))
+        chosen = logits(at);
+    }
+    for (at.back() = 0; at.back() < logits.shape.back(); ++at.back())
+      sum += std::exp(logits(at) - most);
+    for (double x : {most, sum, chosen}) {
+      out[0](to) = x;
+      ++to.back();
+    }
+  });
+}
+/// log(sum exp) and the label's logit at a position, of the statistics of all devices.
+std::pair<double, double> joinStats(const Array &stats, llvm::ArrayRef<int64_t> position) {
+  Index at(position);
+  at.push_back(0);
+  double most = -std::numeric_limits<double>::infinity(), sum = 0, chosen = 0;
+  auto each = [&](auto visit) {
+    for (at.back() = 0; at.back() < stats.shape.back(); at.back() += 3) {
+      Index next(at), last(at);
+      next.back() += 1;
+      last.back() += 2;
+      visit(stats(at), stats(next), stats(last));
+    }
+  };
+  each([&](double largest, double, double) { most = std::max(most, largest); });
+  each([&](double largest, double part, double logit) {
+    sum += part * std::exp(largest - most);
+    chosen += logit;
+  });
+  return {most + std::log(sum), chosen};
+}
+void crossEntropyJoin(dnn::CrossEntropyJoinOp, Inputs in, Outputs out) {
+  llvm::ArrayRef<int64_t> positions = llvm::ArrayRef(in[0]->shape).drop_back();
+  forEach(positions, [&](llvm::ArrayRef<int64_t> i) {
+    auto [all, chosen] = joinStats(*in[0], i);
+    out[0].data[0] += (all - chosen) / static_cast<double>(volumeOf(positions));
+  });
+}
+void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs out,
+                              const Device &device) {
+  const Array &logits = *in[1], &labels = *in[2];
+  int64_t first = extentsOf(op, logits.shape, device).back().offset;
+  double dl = in[0]->data[0] / static_cast<double>(labels.size());
+  forEach(logits.shape, [&](llvm::ArrayRef<int64_t> at) {
+    llvm::ArrayRef<int64_t> i = at.drop_back();
+    bool chosen = first + at.back() == labels.integer(i);
+    out[0](at) = dl * (std::exp(logits(at) - joinStats(*in[3], i).first) - chosen);
+  });
+}
+
 } // namespace
 
 void addNormalizations(Kernels &kernels) {
@@ -197,6 +258,9 @@ void addNormalizations(Kernels &kernels) {
   kernels.add<dnn::SoftmaxGradOp>(softmaxGradient);
   kernels.add<dnn::CrossEntropyOp>(crossEntropy);
   kernels.add<dnn::CrossEntropyGradOp>(crossEntropyGradient);
+  kernels.add<dnn::CrossEntropyStatsOp>(crossEntropyStats);
+  kernels.add<dnn::CrossEntropyJoinOp>(crossEntropyJoin);
+  kernels.add<dnn::CrossEntropyPartGradOp>(crossEntropyPartGradient);
   kernels.add<dnn::MseOp>([](dnn::MseOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double difference = in[0]->data[i] - in[1]->data[i];

@@ -1,4 +1,5 @@
 // Values for a step that nobody gave values: what ids may be is found where they are used.
+#include "lib/interpret/Devices.h"
 #include "lib/interpret/Interpreter.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -15,6 +16,11 @@ int64_t axisExtent(Value of, int64_t axis) {
   return type.getDimSize(axis < 0 ? axis + type.getRank() : axis + dnn::batchRank(type));
 }
 
+/// Of a dimension of which the operation may have a part.
+int64_t wholeExtent(Operation *op, llvm::ArrayRef<int64_t> local, size_t dimension) {
+  return extentsOf(op, local, Device())[dimension].whole;
+}
+
 struct Bounds {
   int64_t most = 1 << 20; ///< ids lie below
   bool offsets = false;   ///< ascending, from 0 to `most`
@@ -27,7 +33,13 @@ void narrow(Value ids, Bounds &bounds) {
     auto below = [&](int64_t extent) { bounds.most = std::min(bounds.most, extent); };
     TypeSwitch<Operation *>(user)
         .Case<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(
-            [&](auto op) { below(op.getTable().getType().getDimSize(0)); })
+            [&](auto op) { below(wholeExtent(op, op.getTable().getType().getShape(), 0)); })
+        .Case([&](dnn::CrossEntropyStatsOp op) {
+          auto shape = op.getLogits().getType().getShape();
+          if (use.getOperandNumber() == 1)
+            below(wholeExtent(op, shape, shape.size() - 1));
+        })
+        .Case([&](dnn::AllGatherOp op) { narrow(op.getY(), bounds); })
         .Case<dnn::GatherOp, dnn::ScatterOp>(
             [&](auto op) { below(axisExtent(op.getX(), op.getAxis())); })
         .Case([&](dnn::SegmentSumOp op) { below(axisExtent(op.getY(), 0)); })
@@ -93,11 +105,12 @@ llvm::Expected<StepInputs> randomInputs(dnn::TrainingGraphOp graph, int64_t batc
   for (auto parameter : graph.getParameters()) {
     Copies &copies = inputs.parameters[parameter.getSymName().str()];
     auto given = parameter->getAttrOfType<DenseFPElementsAttr>("dnn.value");
-    if (given && given.getType().getShape() != parameter.getTensorType().getShape())
+    Shape shape = wholeShape(parameter);
+    if (given && given.getType().getShape() != llvm::ArrayRef(shape))
       return llvm::createStringError("the value of parameter '%s' has another shape",
                                      parameter.getSymName().str().c_str());
     for (int64_t copy = 0; copy < parameter.getCopies(); ++copy) {
-      Array &array = copies.emplace_back(parameter.getTensorType().getShape());
+      Array &array = copies.emplace_back(shape);
       for (double &x : array.data)
         x = random.real();
       if (given)

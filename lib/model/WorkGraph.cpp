@@ -26,6 +26,8 @@ const char *name(CoreKind kind) {
     return "tensor";
   case CoreKind::Vector:
     return "vector";
+  case CoreKind::Network:
+    return "network";
   }
   return "unknown";
 }

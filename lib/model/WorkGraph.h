@@ -13,7 +13,8 @@ enum class Phase : uint8_t { Forward, DataGradient, WeightGradient, Update, Comm
 const char *name(Phase); ///< "forward", "data_gradient", "weight_gradient", "update", "communication"
 
 /// Which kind of core an operation wants. `None`: a view (reshape, split of a contiguous buffer) that costs nothing.
-enum class CoreKind : uint8_t { None, Tensor, Vector };
+/// `Network`: no core, but links to other devices.
+enum class CoreKind : uint8_t { None, Tensor, Vector, Network };
 const char *name(CoreKind);
 
 enum class Category : uint8_t { Weights, Gradients, OptimizerStates, Activations, Temporaries, Inputs };

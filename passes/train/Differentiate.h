@@ -1,7 +1,7 @@
 // Reverse-mode differentiation of a block with repeats.
 #pragma once
 #include "passes/train/Activity.h"
-#include "passes/train/Names.h"
+#include "dialects/dnn/Names.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace accord {

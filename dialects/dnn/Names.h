@@ -14,6 +14,9 @@ public:
   /// Names and phases for all forward operations of `block`: what they have is kept, else the repeat's label and the operation's kind.
   void giveForward(mlir::Block &block, llvm::StringRef prefix = "");
 
+  /// Of an operation that has it already.
+  void reserve(llvm::StringRef name) { ++taken[name]; }
+
 private:
   llvm::StringMap<unsigned> taken;
 };

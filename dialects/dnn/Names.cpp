@@ -1,4 +1,4 @@
-#include "passes/train/Names.h"
+#include "dialects/dnn/Names.h"
 
 using namespace mlir;
 

@@ -1,0 +1,375 @@
+// The walk over the graph, and the choice of a rule.
+#include "lib/shard/Partitioner.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace accord::shard {
+
+static bool isBackward(Operation *op) { return dnn::phaseOf(op) != dnn::Phase::Forward; }
+
+Partitioner::Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &options)
+    : graph(graph), options(options) {
+  for (auto parameter : graph.getParameters())
+    parameters[parameter.getSymNameAttr()].op = parameter;
+  graph.walk([&](Operation *op) { names.reserve(dnn::nameOf(op)); });
+  llvm::DenseSet<StringAttr> others;
+  graph.walk([&](dnn::ReadOp read) {
+    for (OpOperand &use : read.getResult().getUses())
+      if (isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(use.getOwner()))
+        lookedUp.insert(read.getParameterAttr().getAttr());
+      else
+        others.insert(read.getParameterAttr().getAttr());
+  });
+  for (StringAttr other : others)
+    lookedUp.erase(other);
+  // What is added up into a gradient, too.
+  graph.walk([&](dnn::GradientOp gradient) {
+    SmallVector<Value> sums{gradient.getValue()};
+    for (unsigned i = 0; i < sums.size(); ++i) {
+      gradients[sums[i]] = gradient.getParameterAttr().getAttr();
+      if (auto add = sums[i].getDefiningOp<dnn::AddOp>())
+        for (Value operand : add->getOperands())
+          if (operand.getType() == sums[i].getType() && operand.hasOneUse())
+            sums.push_back(operand);
+    }
+  });
+}
+
+LogicalResult Partitioner::run() {
+  auto axes = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr);
+  if (axes && axes.contains(options.axis))
+    return graph.emitError() << "'" << graph.getSymName() << "' already has an axis '"
+                             << options.axis << "' of "
+                             << cast<IntegerAttr>(axes.get(options.axis)).getInt() << " devices";
+  if (options.devices < 2)
+    return graph.emitError() << "there are at least 2 devices on an axis, found "
+                             << options.devices;
+  Block &micro = graph.getMicrobatch().getBlock();
+  Block made;
+  OpBuilder to(graph.getContext());
+  to.setInsertionPointToEnd(&made);
+  for (BlockArgument input : micro.getArguments())
+    define(input, input, Sharding());
+  conversions.emplace_back();
+  block(micro, to);
+  micro.dropAllReferences();
+  while (!micro.empty())
+    micro.back().erase();
+  micro.getOperations().splice(micro.end(), made.getOperations());
+  finish();
+  return success();
+}
+
+void Partitioner::block(Block &from, OpBuilder &to) {
+  for (Operation &op : from) {
+    if (auto one = dyn_cast<dnn::RepeatOp>(op))
+      repeat(one, to);
+    else if (auto one = dyn_cast<dnn::ReadOp>(op))
+      read(one, to);
+    else if (auto one = dyn_cast<dnn::GradientOp>(op))
+      gradient(one, to);
+    else if (!isa<dnn::YieldOp>(op))
+      operation(&op, to);
+  }
+}
+
+void Partitioner::operation(Operation *op, OpBuilder &to) {
+  if (auto constant = dyn_cast<dnn::ConstantOp>(op); constant && constant.getValue().isZero()) {
+    define(constant.getY(), to.clone(*op)->getResult(0), {Sharding::Zero, -1});
+    return;
+  }
+  SmallVector<Rule> rules = rulesFor(op, options.devices);
+  const Rule &rule = choose(op, rules);
+  if (isa<dnn::CrossEntropyOp, dnn::CrossEntropyGradOp>(op) && rule.parts >= 0)
+    crossEntropy(op, rule, to);
+  else if (!detachBias(op, rule, to))
+    emit(op, rule, to);
+}
+
+// ---- which rule
+
+/// Bytes of a tensor on one device, with a batch that stands for all.
+static double bytesOfType(Type type) {
+  constexpr int64_t kBatch = 8;
+  return static_cast<double>(accord::bytesOf(type, kBatch).value_or(INT64_MAX));
+}
+
+/// How a value is best held where nothing asks for more: between iterations, and where partial sums
+/// end.
+Sharding Partitioner::resting(Value value, Sharding now) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  bool sequence = options.sequence && type && type.getRank() == 3 && dnn::batchRank(type) &&
+                  isa<FloatType>(type.getElementType()) && divisible(type, 1, options.devices);
+  if (sequence)
+    return Sharding::split(1);
+  return now.kind == Sharding::Split ? now : Sharding();
+}
+
+double Partitioner::cost(Value value, Sharding to, bool backward) {
+  const Held &from = held[value];
+  if (from.parameter && to.kind == Sharding::Partial)
+    return INFINITY;
+  if (from.parameter) {
+    std::optional<Sharding> decided = parameters[from.parameter].sharding;
+    if (!decided || *decided == to)
+      return 0;
+    return 1e6 * bytesOfType(value.getType()); // parameters do not travel
+  }
+  if (from.sharding == to || from.sharding.kind == Sharding::Zero)
+    return 0;
+  if (known({value, {to.kind, to.dimension, backward}}))
+    return 0;
+  double bytes = bytesOfType(value.getType());
+  switch (from.sharding.kind) {
+  case Sharding::Zero:
+    return 0;
+  case Sharding::Replicated:
+    return to.kind == Sharding::Split ? 1 : INFINITY;
+  case Sharding::Partial:
+    if (to.kind == Sharding::Replicated)
+      return 2 * bytes;
+    return to.kind == Sharding::Split && to == resting(value, {}) ? bytes : INFINITY;
+  case Sharding::Split:
+    if (to.kind == Sharding::Replicated)
+      return bytes;
+    return to.kind == Sharding::Split ? bytes / static_cast<double>(options.devices) : INFINITY;
+  }
+  return INFINITY;
+}
+
+double Partitioner::cost(Operation *op, const Rule &rule) {
+  double sum = 0;
+  for (auto [operand, sharding] : llvm::zip(op->getOperands(), rule.operands))
+    sum += cost(operand, sharding, isBackward(op));
+  // A sum that nobody had to finish before.
+  bool partial =
+      llvm::any_of(rule.operands, [](Sharding s) { return s.kind == Sharding::Partial; });
+  for (auto [result, sharding] : llvm::zip(op->getResults(), rule.results))
+    if (sharding.kind == Sharding::Partial && !partial)
+      sum += (options.sequence ? 1 : 2) * bytesOfType(result.getType());
+  return sum;
+}
+
+/// A table is split by rows, as a vocabulary is (Shoeybi et al., 2019, section 3); by columns if its rows
+/// cannot be divided and nothing but lookups reads it: a product with a table split by columns ends
+/// in a sum over all its rows.
+bool Partitioner::splitsTable(Operation *op, const Rule &rule) {
+  Value table = op->getOperand(1);
+  if (rule.operands[1].kind != Sharding::Split || rule.operands[1].dimension == 0)
+    return true;
+  return !divisible(table.getType(), 0, options.devices) && lookedUp.contains(held[table].parameter);
+}
+
+/// What counts before the cost, the least first. Weights are split where they can be: row parallel if
+/// the operand comes split that way (0), else column parallel (1). Gradients come out as their
+/// parameters are held.
+int Partitioner::rank(Operation *op, const Rule &rule) {
+  bool lookup = isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(op);
+  auto work = dyn_cast<WorkOpInterface>(op);
+  bool weighs = lookup || isa<dnn::MoeOp>(op) || (work && work.isContraction());
+  bool splits = false, undecided = false, asItComes = false, exchanges = false;
+  for (auto [operand, sharding] : llvm::zip(op->getOperands(), rule.operands)) {
+    const Held &from = held[operand];
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    bool split = sharding.kind == Sharding::Split;
+    if (!from.parameter) {
+      asItComes |= split && from.sharding == sharding;
+      exchanges |= split && !(from.sharding == sharding);
+    } else if (type && type.getRank() >= 2 && !parameters[from.parameter].sharding) {
+      undecided = true;
+      splits |= split;
+    }
+  }
+  if (weighs && undecided) {
+    if (lookup && !splitsTable(op, rule))
+      return 3;
+    if (!splits || exchanges)
+      return 2;
+    return asItComes ? 0 : 1;
+  }
+  for (auto [result, sharding] : llvm::zip(op->getResults(), rule.results))
+    if (StringAttr name = gradients.lookup(result)) {
+      std::optional<Sharding> wanted = parameters[name].sharding;
+      if (wanted && wanted->kind == Sharding::Split && !(sharding == *wanted))
+        return 1;
+    }
+  return 0;
+}
+
+const Rule &Partitioner::choose(Operation *op, ArrayRef<Rule> rules) {
+  const Rule *best = nullptr;
+  std::pair<int, double> least;
+  for (const Rule &rule : rules) {
+    std::pair<int, double> here{rank(op, rule), cost(op, rule)};
+    if (!best || here < least) {
+      best = &rule;
+      least = here;
+    }
+  }
+  return *best;
+}
+
+// ---- reads and gradients of parameters
+
+void Partitioner::read(dnn::ReadOp op, OpBuilder &to) {
+  StringAttr name = op.getParameterAttr().getAttr();
+  auto made = cast<dnn::ReadOp>(to.clone(*op.getOperation()));
+  Parameter &parameter = parameters[name];
+  if (parameter.sharding)
+    made.getResult().setType(
+        cast<RankedTensorType>(localType(op.getType(), *parameter.sharding, options.devices)));
+  else
+    parameter.reads.push_back(made);
+  held[op.getResult()] = {made.getResult(), Sharding(), name};
+}
+
+void Partitioner::decide(StringAttr name, Sharding sharding) {
+  Parameter &parameter = parameters[name];
+  if (parameter.sharding)
+    return;
+  if (sharding.kind != Sharding::Split)
+    sharding = Sharding();
+  parameter.sharding = sharding;
+  for (dnn::ReadOp read : parameter.reads)
+    read.getResult().setType(
+        cast<RankedTensorType>(localType(read.getType(), sharding, options.devices)));
+}
+
+void Partitioner::gradient(dnn::GradientOp op, OpBuilder &to) {
+  StringAttr name = op.getParameterAttr().getAttr();
+  decide(name, Sharding());
+  IRMapping mapping;
+  mapping.map(op.getValue(), as(op.getValue(), *parameters[name].sharding, to, true));
+  to.clone(*op.getOperation(), mapping);
+}
+
+void Partitioner::define(Value old, Value value, Sharding sharding) {
+  held[old] = {value, sharding, {}};
+}
+
+// ---- repeats
+
+/// One copy of the body for carried values that are held as stated. Where a carried value starts as
+/// zero it takes on what the first iteration makes of it, and the caller tries again.
+std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Sharding> carried,
+                                         SmallVectorImpl<Sharding> &stashed) {
+  auto made = std::make_unique<Block>();
+  OpBuilder to(graph.getContext());
+  to.setInsertionPointToEnd(made.get());
+  for (auto [argument, sharding] : llvm::zip(op.getCarriedArguments(), carried))
+    define(argument,
+           made->addArgument(localType(argument.getType(), sharding, options.devices),
+                             argument.getLoc()),
+           sharding);
+  for (auto [argument, stash] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed())) {
+    Sharding sharding = held[stash].sharding;
+    define(argument,
+           made->addArgument(localType(argument.getType(), sharding, options.devices),
+                             argument.getLoc()),
+           sharding);
+  }
+  conversions.emplace_back();
+  block(op.getBlock(), to);
+  dnn::YieldOp yield = op.getYield();
+  bool backward = isBackward(op), again = false;
+  SmallVector<Value> yielded, slices;
+  for (auto [value, sharding] : llvm::zip(yield.getCarried(), carried)) {
+    Sharding found = held[value].sharding;
+    if (sharding.kind == Sharding::Zero && found.kind != Sharding::Zero) {
+      sharding = found;
+      again = true;
+    } else if (!again) {
+      yielded.push_back(as(value, sharding, to, backward));
+    }
+  }
+  stashed.clear();
+  for (Value value : yield.getStashed()) {
+    Sharding sharding = held[value].sharding;
+    if (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero)
+      sharding = resting(value, {});
+    stashed.push_back(sharding);
+    if (!again)
+      slices.push_back(as(value, sharding, to, backward));
+  }
+  conversions.pop_back();
+  if (!again) {
+    auto end = dnn::YieldOp::create(to, yield.getLoc(), yielded, slices);
+    end->setAttrs(yield->getAttrs());
+    end.getProperties().operandSegmentSizes = {static_cast<int32_t>(yielded.size()),
+                                               static_cast<int32_t>(slices.size())};
+    return made;
+  }
+  made->walk([&](dnn::ReadOp read) {
+    llvm::erase(parameters[read.getParameterAttr().getAttr()].reads, read);
+  });
+  made->dropAllReferences();
+  return nullptr;
+}
+
+void Partitioner::repeat(dnn::RepeatOp op, OpBuilder &to) {
+  bool backward = isBackward(op);
+  SmallVector<Sharding> carried, stashed;
+  for (Value init : op.getInits()) {
+    Sharding now = held[init].sharding;
+    carried.push_back(now.kind == Sharding::Zero ? now : resting(init, now));
+  }
+  std::unique_ptr<Block> made;
+  while (!made)
+    made = body(op, carried, stashed);
+  SmallVector<Value> inits, unstashed;
+  for (auto [init, sharding] : llvm::zip(op.getInits(), carried))
+    inits.push_back(as(init, sharding, to, backward));
+  for (Value stash : op.getUnstashed())
+    unstashed.push_back(held[stash].value);
+  SmallVector<Type> types;
+  for (auto [stash, sharding] : llvm::zip(op.getStashed(), stashed))
+    types.push_back(localType(stash.getType(), sharding, options.devices));
+  auto copy = dnn::RepeatOp::create(to, op.getLoc(), op.getCount(), op.getLabel(), inits, unstashed,
+                                    types, op.getReverse());
+  copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  copy.getBody().getBlocks().clear();
+  copy.getBody().push_back(made.release());
+  for (auto [old, result, sharding] : llvm::zip(op.getCarried(), copy.getCarried(), carried))
+    define(old, result, sharding);
+  for (auto [old, result, sharding] : llvm::zip(op.getStashed(), copy.getStashed(), stashed))
+    define(old, result, sharding);
+}
+
+// ---- at the end
+
+void Partitioner::finish() {
+  Builder builder(graph.getContext());
+  for (auto &[name, parameter] : parameters) {
+    Sharding sharding = parameter.sharding.value_or(Sharding());
+    dnn::ParameterOp op = parameter.op;
+    if (sharding.kind != Sharding::Split) {
+      if (op.getTensorType().getRank() >= 2)
+        unsplit.push_back(op);
+      continue;
+    }
+    auto local = TypeAttr::get(localType(op.getTensorType(), sharding, options.devices));
+    op.setTypeAttr(local);
+    SmallVector<Attribute> parts;
+    if (auto given = op->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kPartsAttr))
+      llvm::append_range(parts, given);
+    parts.push_back(dnn::PartAttr::get(graph.getContext(), builder.getStringAttr(options.axis),
+                                       sharding.dimension, options.devices));
+    op->setAttr(dnn::DnnDialect::kPartsAttr, builder.getArrayAttr(parts));
+    for (Operation &step : graph.getOptimizerStep().getBlock()) {
+      if (auto update = dyn_cast<dnn::UpdateOp>(step);
+          update && update.getParameterAttr().getAttr() == name)
+        update.setTypeAttr(local);
+      if (auto reduce = dyn_cast<dnn::GradientAllReduceOp>(step);
+          reduce && reduce.getParameterAttr().getAttr() == name)
+        reduce.setTypeAttr(local);
+    }
+  }
+  NamedAttrList axes;
+  if (auto given = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr))
+    axes.append(given.getValue());
+  axes.set(options.axis, builder.getI64IntegerAttr(options.devices));
+  graph->setAttr(dnn::DnnDialect::kAxesAttr, axes.getDictionary(graph.getContext()));
+}
+
+} // namespace accord::shard

@@ -1,0 +1,36 @@
+// Passes that divide a training step among devices.
+#ifndef ACCORD_SHARD_PASSES
+#define ACCORD_SHARD_PASSES
+include "mlir/Pass/PassBase.td"
+
+def Shard : Pass<"shard", "::mlir::ModuleOp"> {
+  let summary = "divide the parameters and the work of a training step among the devices of an axis";
+  let description = [{
+    Tensor parallelism (Shoeybi et al., Megatron-LM, 2019): weights of contractions and tables of lookups are split, and the
+    collectives that this needs are inserted, forward and backward. The graph becomes the program that each device runs. How an
+    operation can be shared follows from its indexing maps, so any network is divided, not only transformers; a dimension that
+    the devices do not divide stays whole, with a remark. With `sequence`, what lies between the layers is split along the sequence
+    (Korthikanti et al., 2022). Run again with another axis it divides the parts.
+
+    Before:
+    ```mlir
+    %h = dnn.linear %x, %w1 {dnn.name = "fc1"} : (tensor<?x16xf32>, tensor<64x16xf32>) -> tensor<?x64xf32>
+    %a = dnn.gelu %h {dnn.name = "act"} : (tensor<?x64xf32>) -> tensor<?x64xf32>
+    %y = dnn.linear %a, %w2 {dnn.name = "fc2"} : (tensor<?x64xf32>, tensor<16x64xf32>) -> tensor<?x16xf32>
+    ```
+    After (`--shard="axis=tensor devices=4"`):
+    ```mlir
+    %h = dnn.linear %x, %w1 {dnn.name = "fc1"} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+    %a = dnn.gelu %h {dnn.name = "act"} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    %p = dnn.linear %a, %w2 {dnn.name = "fc2"} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+    %y = dnn.all_reduce %p {axis = "tensor", devices = 4 : i64, dnn.name = "fc2.all_reduce"} : (tensor<?x16xf32>) -> tensor<?x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"tensor\"", "name of the axis of devices">,
+    Option<"devices", "devices", "int64_t", "2", "devices on the axis">,
+    Option<"sequence", "sequence", "bool", "false", "split what lies between the layers along the sequence">
+  ];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
+#endif

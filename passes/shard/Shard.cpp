@@ -1,0 +1,30 @@
+// The pass: the program of one of several devices.
+#include "lib/shard/Partitioner.h"
+#include "passes/shard/Passes.h"
+
+using namespace mlir;
+
+namespace accord {
+#define GEN_PASS_DEF_SHARD
+#include "passes/shard/Passes.h.inc"
+
+namespace {
+
+struct Shard : impl::ShardBase<Shard> {
+  using ShardBase::ShardBase;
+
+  void runOnOperation() override {
+    for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>()) {
+      shard::Partitioner partitioner(graph, {axis, devices, sequence});
+      if (failed(partitioner.run()))
+        return signalPassFailure();
+      for (dnn::ParameterOp parameter : partitioner.whole())
+        parameter.emitRemark() << "parameter '" << parameter.getSymName() << "', "
+                               << parameter.getTensorType() << ", stays whole on each of the "
+                               << devices << " devices of axis '" << axis << "'";
+    }
+  }
+};
+
+} // namespace
+} // namespace accord

@@ -1,0 +1,258 @@
+// Sharded programs on 2 and 4 virtual devices against the same step on one device.
+#include "TrainingGraphFixture.h"
+#include "lib/shard/Traffic.h"
+#include "passes/shard/Passes.h"
+
+using namespace accord;
+
+namespace {
+
+struct Case {
+  const char *name, *text;
+  bool sequence = false;
+  int splits = 0; ///< parameters that must be split, at least
+};
+
+const char kGpt[] = R"(
+import "catalog/gpt2.dnn"
+train t = gpt2(layers = 3, hidden = 16, heads = 4, vocab = 12, seq = 8, drop = 0.2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})";
+const char kLlama[] = R"(
+import "catalog/llama2.dnn"
+train t = llama2(layers = 3, hidden = 16, heads = 8, kv_heads = 4, inner = 12, vocab = 8, seq = 4) on a100_80g {
+  batch = 2
+  optimizer = adam
+})";
+const char kBert[] = R"(
+import "catalog/bert.dnn"
+train t = bert_large(layers = 2, hidden = 8, heads = 4, vocab = 12, seq = 4, longest = 8, masked = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})";
+const char kBloom[] = R"(
+import "catalog/bloom.dnn"
+train t = bloom_176b(layers = 2, hidden = 16, heads = 4, vocab = 8, seq = 4) on a100_80g {
+  batch = 2
+  optimizer = adam
+})";
+const char kT5[] = R"(
+import "catalog/t5.dnn"
+train t = t5_large(layers = 2, hidden = 8, root = 2, heads = 4, inner = 12, vocab = 8, length = 4, target = 8) on a100_80g {
+  batch = 2
+  optimizer = adam
+})";
+const char kMixtral[] = R"(
+import "catalog/mixtral.dnn"
+train t = mixtral_8x7b(layers = 2, hidden = 16, heads = 4, kv_heads = 4, inner = 8, experts = 3, vocab = 8, seq = 4, capacity = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})";
+
+const Case kCases[] = {
+    {"GPT", kGpt, false, 11},
+    {"GPT along the sequence", kGpt, true, 12},
+    {"Llama", kLlama, false, 9},
+    {"Llama along the sequence", kLlama, true, 9},
+    {"BERT", kBert, false, 14},
+    {"BERT along the sequence", kBert, true, 14},
+    {"BLOOM", kBloom, false, 10},
+    {"T5", kT5, false, 10},
+    {"T5 along the sequence", kT5, true, 10},
+    {"Mixtral", kMixtral, false, 6},
+    {"odd vocabulary, heads that four devices do not divide", R"(
+import "catalog/gpt2.dnn"
+train t = gpt2(layers = 2, hidden = 12, heads = 6, vocab = 11, seq = 5) on a100_80g {
+  batch = 2
+  optimizer = adam
+})",
+     true, 2},
+    {"ResNet", R"(
+import "catalog/convolution.dnn"
+import "catalog/resnet.dnn"
+model net {
+  input image : float[3, 9, 9]
+  input label : int32[1]
+  let stem = relu(conv_bn(image, out = 4, kernel = 3, stride = 2, padding = 1))
+  var x = max_pool(stem, kernel = 3, stride = 2, padding = 1)
+  x = basic_block(x, out = 4)
+  x = bottleneck(x, inner = 4, out = 8)
+  repeat 2 { x = bottleneck(x, inner = 4, out = 8, groups = 2) }
+  x = bottleneck(x, inner = 4, out = 12, stride = 2)
+  loss cross_entropy(classifier(x, 8), label)
+}
+train t = net() on a100_80g {
+  batch = 3
+  optimizer = momentum
+})",
+     false, 12},
+    {"inverted residuals", R"(
+import "catalog/convolution.dnn"
+model net {
+  input image : float[3, 6, 6]
+  input label : int32[1]
+  var x = relu6(conv_bn(image, out = 4, kernel = 3, padding = 1))
+  repeat 2 { x = inverted_residual(x, out = 4, wide = 8) }
+  x = inverted_residual(x, out = 4, wide = 8, kernel = 5, squeeze = 4, function = "hard_swish", gate = "hard_sigmoid")
+  loss cross_entropy(classifier(x, 8, drop = 0.2), label)
+}
+train t = net() on a100_80g {
+  batch = 3
+  optimizer = momentum
+})",
+     false, 12},
+    {"DLRM", R"(
+import "catalog/recommender.dnn"
+model net {
+  input numbers    : float[5]
+  input categories : int32[3]
+  input bags       : int32[3]
+  input clicked    : fp32[1]
+  let dense = relu(linear(relu(linear(numbers, out = 8)), out = 4))
+  let a = lookup(categories, which = 0, rows = 4, dim = 4)
+  let b = lookup(categories, which = 1, rows = 3, dim = 4)
+  let c = reshape(embedding_bag(bags, rows = 8, dim = 4), [1, 4])
+  let pairs = interaction(concat(reshape(dense, [1, 4]), a, b, c, axis = 0))
+  let top = relu(linear(concat(dense, pairs, axis = 0), out = 8))
+  loss binary_cross_entropy(linear(top, out = 1), clicked)
+}
+train t = net() on a100_80g {
+  batch = 3
+  optimizer = sgd
+})",
+     false, 6},
+    {"GCN", R"(
+model gcn {
+  input offsets  : int32[6]
+  input columns  : int32[9]
+  input degrees  : float[9]
+  input features : float[5, 4]
+  input labels   : int32[5]
+  let h = relu(spmm(offsets, columns, degrees, linear(features, out = 8, bias = false)))
+  loss cross_entropy(spmm(offsets, columns, degrees, linear(dropout(h, rate = 0.5), out = 4)), labels)
+}
+train t = gcn() on a100_80g {
+  batch = 1
+  optimizer = adam
+})",
+     false, 2},
+    {"U-shaped convolutions", R"(
+model unet {
+  input image  : float[2, 8, 8]
+  input target : float[1, 8, 8]
+  let wide = silu(conv2d(image, out = 4, kernel = 3, padding = 1))
+  let deep = gelu(depthwise_conv2d(avg_pool(wide, kernel = 2), kernel = 3, padding = 1))
+  let up = conv_transpose2d(deep, out = 4, kernel = 2, stride = 2)
+  let joined = concat(wide, up, upsample(deep, scale = 2), axis = 0)
+  loss mse(sigmoid(conv2d(joined, out = 1, kernel = 1)), target)
+}
+train t = unet() on a100_80g {
+  batch = 2
+  optimizer = adam
+})",
+     false, 4},
+    {"GNMT", R"(
+import "catalog/gnmt.dnn"
+train t = gnmt(hidden = 4, vocab = 8, length = 3, target = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})",
+     false, 2},
+    {"nested repeats", R"(
+model nested {
+  input x      : float[8]
+  input target : float[8]
+  let shared = parameter([8, 8])
+  var h = x
+  repeat 2 {
+    repeat 3 { h = tanh(linear(h, out = 8)) }
+    h = h + linear(h, out = 8, weight = shared)
+  }
+  loss mse(linear(h, out = 8, weight = shared), target)
+}
+train t = nested() on a100_80g {
+  batch = 2
+  optimizer = sgd
+})",
+     false, 2},
+};
+
+class Shard : public ::testing::TestWithParam<std::tuple<Case, int>> {};
+
+int64_t splitParameters(dnn::TrainingGraphOp graph) {
+  int64_t count = 0;
+  for (auto parameter : graph.getParameters())
+    count += parameter->hasAttr(dnn::DnnDialect::kPartsAttr);
+  return count;
+}
+
+} // namespace
+
+TEST_P(Shard, EqualsOneDevice) {
+  auto [model, devices] = GetParam();
+  TrainingGraph one(model.text);
+  ASSERT_TRUE(one.graph);
+  auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 7));
+  auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
+
+  ShardOptions options;
+  options.devices = devices;
+  options.sequence = model.sequence;
+  ASSERT_TRUE(one.run(createShard(options)));
+  EXPECT_GE(splitParameters(one.graph), model.splits);
+  auto found = interpret::interpret(one.graph, inputs);
+  ASSERT_TRUE(static_cast<bool>(found)) << llvm::toString(found.takeError());
+  expectSameStep(*found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Shard,
+                         ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Values(2, 4)),
+                         [](const auto &info) {
+                           std::string name;
+                           for (char c : std::string(std::get<0>(info.param).name))
+                             if (isalnum(static_cast<unsigned char>(c)))
+                               name += c;
+                           return name + "On" + std::to_string(std::get<1>(info.param));
+                         });
+
+namespace {
+
+/// Payloads of one layer's collectives by kind, forward and backward, in elements of [seq, hidden].
+std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64_t layers,
+                                          int64_t bytesOfActivation) {
+  TrainingGraph one(text);
+  ShardOptions options;
+  options.devices = 4;
+  options.sequence = sequence;
+  EXPECT_TRUE(one.graph && one.run(createShard(options)));
+  std::map<std::string, int64_t> units;
+  std::optional<shard::Traffic> traffic = shard::trafficOf(one.graph, one.batch);
+  for (const auto &[key, exchange] : traffic.value_or(shard::Traffic())) {
+    EXPECT_EQ(key.axis, "tensor");
+    int64_t passes = key.kind == "all_reduce" ? 2 : 1;
+    EXPECT_EQ(exchange.sent, passes * exchange.payload * 3 / 4) << key.kind;
+    if (!key.where.empty() && exchange.payload >= layers * bytesOfActivation)
+      units[key.kind] += exchange.payload / (layers * bytesOfActivation);
+  }
+  return units;
+}
+
+} // namespace
+
+// Shoeybi et al., 2019, section 3: two all-reduces of [batch, sequence, hidden] in the forward and two in
+// the backward pass of each layer.
+TEST(ShardTraffic, MegatronReducesFourTimesPerLayer) {
+  constexpr int64_t kActivation = 2 * 8 * 16 * 2; // batch, sequence, hidden, bytes
+  EXPECT_EQ(ofOneLayer(kGpt, false, 3, kActivation),
+            (std::map<std::string, int64_t>{{"all_reduce", 4}}));
+}
+// Korthikanti et al., 2022, section 4.2.2: four all-gathers and four reduce-scatters instead, which send as
+// much; and the two inputs of column parallel layers are not kept whole but gathered once more.
+// The scales and offsets of the two layer norms, replicated, add up what each part of the sequence gives
+// (smaller than one activation each: not counted here).
+TEST(ShardTraffic, SequencesGatherAndScatterInstead) {
+  constexpr int64_t kActivation = 2 * 8 * 16 * 2;
+  EXPECT_EQ(ofOneLayer(kGpt, true, 3, kActivation),
+            (std::map<std::string, int64_t>{{"all_gather", 4 + 2}, {"reduce_scatter", 4}}));
+}
