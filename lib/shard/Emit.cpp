@@ -55,12 +55,10 @@ Value Partitioner::converted(Value value, Held from, Sharding sharding, OpBuilde
   auto dimension = [&](Sharding of) { return to.getI64IntegerAttr(of.dimension); };
   bool toParts = sharding.kind == Sharding::Split;
   switch (from.sharding.kind) {
-  case Sharding::Zero: {
-    Operation *zero = to.clone(*from.value.getDefiningOp());
-    names.give(zero, name, dnn::phaseOf(zero));
-    zero->getResult(0).setType(type);
-    return zero->getResult(0);
-  }
+  case Sharding::Zero:
+    return create<dnn::ConstantOp>(to, location, name + ".zero",
+                                   maker ? dnn::phaseOf(maker) : dnn::Phase::DataGradient, type,
+                                   to.getF64FloatAttr(0));
   case Sharding::Replicated: {
     assert(toParts && "a replicated value is not made a partial sum");
     auto local = maker ? dnn::phaseOf(maker) : dnn::Phase::Forward;
@@ -142,7 +140,7 @@ bool Partitioner::detachBias(Operation *op, const Rule &rule, OpBuilder &to) {
   Value sum = bare->getResult(0);
   OpBuilder scratch(op->getContext());
   Value shaped = bias;
-  SmallVector<Operation *> drafts{bare};
+  drafts.push_back(bare);
   auto type = cast<RankedTensorType>(y.getType());
   if (int64_t after = type.getRank() - 2; !isa<dnn::LinearOp>(op) && after > 0) {
     SmallVector<int64_t> dims(static_cast<size_t>(after) + 1, 1); // [o, 1, 1] over [n, o, p, q]
@@ -160,11 +158,6 @@ bool Partitioner::detachBias(Operation *op, const Rule &rule, OpBuilder &to) {
   drafts.push_back(add);
   operation(add, to);
   held[y] = held[add.getY()];
-  for (Operation *draft : llvm::reverse(drafts)) {
-    for (Value result : draft->getResults())
-      held.erase(result);
-    draft->destroy();
-  }
   return true;
 }
 

@@ -36,6 +36,11 @@ Partitioner::Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &opt
   });
 }
 
+Partitioner::~Partitioner() {
+  for (Operation *draft : llvm::reverse(drafts))
+    draft->destroy();
+}
+
 LogicalResult Partitioner::run() {
   auto axes = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr);
   if (axes && axes.contains(options.axis))
@@ -53,6 +58,8 @@ LogicalResult Partitioner::run() {
     define(input, input, Sharding());
   conversions.emplace_back();
   block(micro, to);
+  for (Operation *draft : drafts)
+    draft->dropAllReferences();
   micro.dropAllReferences();
   while (!micro.empty())
     micro.back().erase();
@@ -304,6 +311,7 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
     llvm::erase(parameters[read.getParameterAttr().getAttr()].reads, read);
   });
   made->dropAllReferences();
+  givenUp.push_back(std::move(made));
   return nullptr;
 }
 

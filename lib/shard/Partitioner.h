@@ -25,6 +25,7 @@ struct PartitionOptions {
 class Partitioner {
 public:
   Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &options);
+  ~Partitioner();
   /// Errors are emitted at operations: an axis that the graph already has, fewer than 2 devices.
   llvm::LogicalResult run();
   /// Parameters of two or more dimensions that no device has a part of.
@@ -85,6 +86,9 @@ private:
   llvm::DenseSet<mlir::StringAttr> lookedUp; ///< parameters that nothing but lookups reads
   llvm::DenseMap<mlir::Value, mlir::Value> stats; ///< logits, as split -> statistics of all devices
   llvm::SmallVector<dnn::ParameterOp> unsplit;
+  /// Operations that the graph might have had; kept to the end because maps are keyed by their results.
+  llvm::SmallVector<mlir::Operation *> drafts;
+  llvm::SmallVector<std::unique_ptr<mlir::Block>> givenUp;
 };
 
 } // namespace accord::shard
