@@ -26,6 +26,7 @@ def Dnn_Dialect : Dialect {
     static constexpr llvm::StringLiteral kPartsAttr = "dnn.parts"; ///< which part of a whole (a list of #dnn.part)
     static constexpr llvm::StringLiteral kAxesAttr = "dnn.axes"; ///< on a training graph: devices by axis, {tensor = 8}
     static constexpr llvm::StringLiteral kBatchAxesAttr = "dnn.batch_axes"; ///< on a training graph: axes whose devices take samples of their own
+    static constexpr llvm::StringLiteral kRecomputeAttr = "dnn.recompute"; ///< a mark: execute again in the backward pass, keep nothing
     static constexpr llvm::StringLiteral kAgainAttr = "dnn.again"; ///< the name of the operation that is executed again
     void registerAttributes();
     void registerTypes();
@@ -44,7 +45,7 @@ class Dnn_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32En
 def Dnn_Phase : Dnn_Enum<"Phase", "part of the training step an operation belongs to", [
   I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"DataGradient", 1, "data_gradient">,
   I32EnumAttrCase<"WeightGradient", 2, "weight_gradient">, I32EnumAttrCase<"Update", 3, "update">,
-  I32EnumAttrCase<"Communication", 4, "communication">]>;
+  I32EnumAttrCase<"Communication", 4, "communication">, I32EnumAttrCase<"Recompute", 5, "recompute">]>;
 def Dnn_PhaseAttr : EnumAttr<Dnn_Dialect, Dnn_Phase, "phase"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Dnn_OptimizerKind : Dnn_Enum<"OptimizerKind", "optimizer of the training", [

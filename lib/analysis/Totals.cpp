@@ -6,7 +6,7 @@ namespace {
 void add(Work &to, const Operation &op, const OperationCost &cost, Count times) {
   to.executions += times;
   to.flops += times * op.flops;
-  if (op.contraction)
+  if (op.contraction && op.phase != Phase::Recompute)
     to.contractionFlops += times * op.flops;
   to.bytes += times * op.bytesRead + times * op.bytesWritten;
   to.time += cost.time * static_cast<double>(times);

@@ -34,6 +34,12 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
 
 /// `ofKind`: the machine has cores of the kind, but none for the type.
 Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
+  if (op.core == CoreKind::Network)
+    return {"A0409",
+            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device", op.name,
+                        op.kind, machine.name),
+            op.location,
+            {describedHere(machine)}};
   std::string has;
   for (const Core &core : machine.cores) {
     std::vector<std::string> types;

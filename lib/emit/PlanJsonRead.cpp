@@ -161,7 +161,7 @@ bool fromJSON(const json::Value &e, Resident &r, Path p) {
 }
 bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
   return bool(Fields(e, p)("model", g.model)("precision", g.precision)("optimizer", g.optimizer)(
-      "microbatch", g.microbatch)("microbatches", g.microbatches)("parameters", g.parameters)(
+      "recompute", g.recompute)("microbatch", g.microbatch)("microbatches", g.microbatches)("parameters", g.parameters)(
       "values", g.values)("operations", g.operations)("regions", g.regions)("residents",
                                                                             g.residents));
 }

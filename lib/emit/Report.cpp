@@ -107,7 +107,7 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                                    {"length", plan.schedule.regions[r].length.value},
                                    {"slots", std::move(slots)}});
   }
-  for (unsigned p = 0; p <= static_cast<unsigned>(Phase::Communication); ++p)
+  for (unsigned p = 0; p <= static_cast<unsigned>(Phase::Recompute); ++p)
     phases.push_back(name(static_cast<Phase>(p)));
   for (unsigned c = 0; c < kCategories; ++c)
     categories.push_back(name(static_cast<Category>(c)));

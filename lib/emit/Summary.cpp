@@ -37,6 +37,8 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
                                     formatSi(static_cast<double>(g.parameters), "")));
   lines.add("batch", fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch,
                                  times(style), g.microbatches));
+  if (g.recompute != "none")
+    lines.add("recompute", g.recompute);
   lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")));
   std::string rate = formatSi(m.throughput, "samples/s");
   if (options.sequence)

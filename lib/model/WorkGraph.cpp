@@ -14,6 +14,8 @@ const char *name(Phase phase) {
     return "update";
   case Phase::Communication:
     return "communication";
+  case Phase::Recompute:
+    return "recompute";
   }
   return "unknown";
 }

@@ -9,8 +9,9 @@ namespace accord {
 /// Exact counts. Totals of large jobs pass 2^63 (GPT-3, batch 1536: 3.3e18 FLOP a step), hence 128 bits.
 using Count = __int128;
 
-enum class Phase : uint8_t { Forward, DataGradient, WeightGradient, Update, Communication };
-const char *name(Phase); ///< "forward", "data_gradient", "weight_gradient", "update", "communication"
+/// `Recompute`: a forward operation executed again in the backward pass, because its results were not kept.
+enum class Phase : uint8_t { Forward, DataGradient, WeightGradient, Update, Communication, Recompute };
+const char *name(Phase); ///< "forward", "data_gradient", "weight_gradient", "update", "communication", "recompute"
 
 /// Which kind of core an operation wants. `None`: a view (reshape, split of a contiguous buffer) that costs nothing.
 /// `Network`: no core, but links to other devices.
@@ -114,6 +115,7 @@ struct WorkGraph {
   std::string model;     ///< "gpt2_xl"
   std::string precision; ///< "mixed(bf16)"
   std::string optimizer; ///< "adam"
+  std::string recompute = "none"; ///< the policy: "none", "selective", "full"
   int64_t microbatch = 1;
   int64_t microbatches = 1; ///< gradient accumulation steps on this device
   int64_t parameters = 0;   ///< trained scalars

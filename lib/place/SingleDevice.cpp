@@ -156,11 +156,16 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
          {}}};
 
   using Outcome = std::variant<Plan, std::vector<Issue>>;
-  std::vector<Outcome> outcomes(sizes.size());
+  std::vector<std::pair<int64_t, std::string>> candidates;
+  for (const std::string &recompute : request.recomputes)
+    for (int64_t size : sizes)
+      candidates.emplace_back(size, recompute);
+  std::vector<Outcome> outcomes(candidates.size());
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t i = next++; i < sizes.size(); i = next++) {
-      auto graph = request.instantiate(sizes[i], request.batch / sizes[i]);
+    for (size_t i = next++; i < candidates.size(); i = next++) {
+      const auto &[size, recompute] = candidates[i];
+      auto graph = request.instantiate(size, request.batch / size, recompute);
       if (auto *issue = std::get_if<Issue>(&graph))
         outcomes[i] = std::vector<Issue>{*issue};
       else
@@ -168,7 +173,7 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
     }
   };
   std::vector<std::thread> pool;
-  for (unsigned t = 1; t < std::min<size_t>(request.threads, sizes.size()); ++t)
+  for (unsigned t = 1; t < std::min<size_t>(request.threads, candidates.size()); ++t)
     pool.emplace_back(work);
   work();
   for (std::thread &t : pool)
@@ -198,6 +203,9 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
     plan.assumptions.push_back("micro-batch sizes tried: " + tried +
                                "; the bound is of the chosen one's own schedule");
   }
+  if (request.recomputes.size() > 1)
+    plan.assumptions.push_back(fmt::format("recomputation tried: {}; the bound is of the chosen one",
+                                           fmt::join(request.recomputes, ", ")));
   return plan;
 }
 

@@ -38,14 +38,15 @@ struct SingleDeviceRequest {
   int64_t batch = 1;
   std::vector<int64_t>
       microbatches; ///< candidates; those that do not divide the batch are left out
+  std::vector<std::string> recomputes{"none"}; ///< candidates: which activations are computed again
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::string costModel; ///< empty: chosen by what the machine states
   unsigned threads = 1;
   unsigned effort = 4; ///< forward-backward rounds of the scheduler
-  /// The training step at one micro-batch size; called once per candidate, possibly from several
-  /// threads.
-  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches)>
+  /// The training step of one candidate; called once for each, possibly from several threads.
+  std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches,
+                                               const std::string &recompute)>
       instantiate;
 };
 

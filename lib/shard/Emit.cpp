@@ -1,4 +1,5 @@
 // What the partitioner writes: operations on parts, and collectives between them.
+#include "lib/shard/Axes.h"
 #include "lib/shard/Partitioner.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -84,15 +85,6 @@ Value Partitioner::converted(Value value, Held from, Sharding sharding, OpBuilde
 }
 
 // ---- operations on parts
-
-static ArrayAttr withPart(Operation *op, StringRef axis, int64_t dimension, int64_t devices) {
-  SmallVector<Attribute> parts;
-  if (auto given = op->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kPartsAttr))
-    llvm::append_range(parts, given);
-  MLIRContext *context = op->getContext();
-  parts.push_back(dnn::PartAttr::get(context, StringAttr::get(context, axis), dimension, devices));
-  return ArrayAttr::get(context, parts);
-}
 
 void Partitioner::emit(Operation *op, const Rule &rule, OpBuilder &to) {
   bool backward = dnn::phaseOf(op) != dnn::Phase::Forward;

@@ -1,5 +1,6 @@
 // The walk over the graph, and the choice of a rule.
 #include "lib/shard/Partitioner.h"
+#include "lib/shard/Axes.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -42,14 +43,8 @@ Partitioner::~Partitioner() {
 }
 
 LogicalResult Partitioner::run() {
-  auto axes = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr);
-  if (axes && axes.contains(options.axis))
-    return graph.emitError() << "'" << graph.getSymName() << "' already has an axis '"
-                             << options.axis << "' of "
-                             << cast<IntegerAttr>(axes.get(options.axis)).getInt() << " devices";
-  if (options.devices < 2)
-    return graph.emitError() << "there are at least 2 devices on an axis, found "
-                             << options.devices;
+  if (failed(addAxis(graph, options.axis, options.devices)))
+    return failure();
   Block &micro = graph.getMicrobatch().getBlock();
   Block made;
   OpBuilder to(graph.getContext());
@@ -158,18 +153,19 @@ double Partitioner::cost(Operation *op, const Rule &rule) {
   return sum;
 }
 
-/// A table is split by rows, as a vocabulary is (Shoeybi et al., 2019, section 3); by columns if its rows
-/// cannot be divided and nothing but lookups reads it: a product with a table split by columns ends
-/// in a sum over all its rows.
+/// A table is split by rows, as a vocabulary is (Shoeybi et al., 2019, section 3); by columns if
+/// its rows cannot be divided and nothing but lookups reads it: a product with a table split by
+/// columns ends in a sum over all its rows.
 bool Partitioner::splitsTable(Operation *op, const Rule &rule) {
   Value table = op->getOperand(1);
   if (rule.operands[1].kind != Sharding::Split || rule.operands[1].dimension == 0)
     return true;
-  return !divisible(table.getType(), 0, options.devices) && lookedUp.contains(held[table].parameter);
+  return !divisible(table.getType(), 0, options.devices) &&
+         lookedUp.contains(held[table].parameter);
 }
 
-/// What counts before the cost, the least first. Weights are split where they can be: row parallel if
-/// the operand comes split that way (0), else column parallel (1). Gradients come out as their
+/// What counts before the cost, the least first. Weights are split where they can be: row parallel
+/// if the operand comes split that way (0), else column parallel (1). Gradients come out as their
 /// parameters are held.
 int Partitioner::rank(Operation *op, const Rule &rule) {
   bool lookup = isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(op);
@@ -347,7 +343,6 @@ void Partitioner::repeat(dnn::RepeatOp op, OpBuilder &to) {
 // ---- at the end
 
 void Partitioner::finish() {
-  Builder builder(graph.getContext());
   for (auto &[name, parameter] : parameters) {
     Sharding sharding = parameter.sharding.value_or(Sharding());
     dnn::ParameterOp op = parameter.op;
@@ -356,28 +351,8 @@ void Partitioner::finish() {
         unsplit.push_back(op);
       continue;
     }
-    auto local = TypeAttr::get(localType(op.getTensorType(), sharding, options.devices));
-    op.setTypeAttr(local);
-    SmallVector<Attribute> parts;
-    if (auto given = op->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kPartsAttr))
-      llvm::append_range(parts, given);
-    parts.push_back(dnn::PartAttr::get(graph.getContext(), builder.getStringAttr(options.axis),
-                                       sharding.dimension, options.devices));
-    op->setAttr(dnn::DnnDialect::kPartsAttr, builder.getArrayAttr(parts));
-    for (Operation &step : graph.getOptimizerStep().getBlock()) {
-      if (auto update = dyn_cast<dnn::UpdateOp>(step);
-          update && update.getParameterAttr().getAttr() == name)
-        update.setTypeAttr(local);
-      if (auto reduce = dyn_cast<dnn::GradientAllReduceOp>(step);
-          reduce && reduce.getParameterAttr().getAttr() == name)
-        reduce.setTypeAttr(local);
-    }
+    takePart(graph, op, sharding.dimension, options.axis, options.devices);
   }
-  NamedAttrList axes;
-  if (auto given = graph->getAttrOfType<DictionaryAttr>(dnn::DnnDialect::kAxesAttr))
-    axes.append(given.getValue());
-  axes.set(options.axis, builder.getI64IntegerAttr(options.devices));
-  graph->setAttr(dnn::DnnDialect::kAxesAttr, axes.getDictionary(graph.getContext()));
 }
 
 } // namespace accord::shard

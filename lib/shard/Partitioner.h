@@ -83,10 +83,11 @@ private:
   llvm::DenseMap<mlir::Value, mlir::StringAttr>
       gradients; ///< values that end in a parameter's gradient
   llvm::SmallVector<llvm::DenseMap<Key, mlir::Value>> conversions; ///< by nesting of the repeats
-  llvm::DenseSet<mlir::StringAttr> lookedUp; ///< parameters that nothing but lookups reads
+  llvm::DenseSet<mlir::StringAttr> lookedUp;      ///< parameters that nothing but lookups reads
   llvm::DenseMap<mlir::Value, mlir::Value> stats; ///< logits, as split -> statistics of all devices
   llvm::SmallVector<dnn::ParameterOp> unsplit;
-  /// Operations that the graph might have had; kept to the end because maps are keyed by their results.
+  /// Operations that the graph might have had; kept to the end because maps are keyed by their
+  /// results.
   llvm::SmallVector<mlir::Operation *> drafts;
   llvm::SmallVector<std::unique_ptr<mlir::Block>> givenUp;
 };

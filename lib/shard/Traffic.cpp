@@ -19,8 +19,7 @@ std::optional<Traffic> trafficOf(dnn::TrainingGraphOp graph, int64_t batch) {
     }
     std::optional<int64_t> total = checkedMultiply(payload, times);
     std::optional<int64_t> sent = checkedMultiply(total, passes * (devices - 1));
-    Exchange &entry =
-        traffic[{axis.str(), op->getName().stripDialect().str(), where, update}];
+    Exchange &entry = traffic[{axis.str(), op->getName().stripDialect().str(), where, update}];
     if (!sent || !checkedAdd(entry.sent, *sent) || !checkedAdd(entry.payload, *total)) {
       overflow = true;
       return;

@@ -16,9 +16,9 @@ struct Exchange {
   int64_t sent = 0;
 };
 struct ExchangeKey {
-  std::string axis; ///< "tensor"
-  std::string kind; ///< "all_reduce"
-  std::string where; ///< the label of the innermost repeat, "" outside
+  std::string axis;    ///< "tensor"
+  std::string kind;    ///< "all_reduce"
+  std::string where;   ///< the label of the innermost repeat, "" outside
   bool update = false; ///< in the optimizer step: once per step, not per micro-batch
   auto operator<=>(const ExchangeKey &) const = default;
 };

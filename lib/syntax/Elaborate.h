@@ -34,6 +34,7 @@ struct TrainingJob {
   dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
   SourceRange microbatchAt; ///< where the file offers them
+  std::vector<std::string> recomputes{"none"}; ///< candidates, in the file's order
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number
@@ -44,7 +45,7 @@ struct ElaborateOptions {
   std::string catalog; ///< folder of the shipped descriptions
   std::string target;  ///< --target
   std::string train;   ///< --train: which block or model
-  std::string batch, microbatch, precision,
+  std::string batch, microbatch, recompute, precision,
       optimizer; ///< as written on the command line; empty: not given
 };
 

@@ -129,6 +129,7 @@ private:
   ModelValue evalCall(const ast::Call &call, SourceRange range);
   std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call,
                                      SourceRange range);
+  ModelValue recompute(const ast::Call &call, SourceRange range);
   ModelValue callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range);
   bool bindParameters(Scope &into, const ast::Declaration &callee,
                       const std::vector<ast::Argument> &arguments, SourceRange range,

@@ -33,6 +33,10 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     pendingName = label;
     return callModule(*found, call, range);
   }
+  if (name == "recompute") {
+    pendingName = label;
+    return recompute(call, range);
+  }
   if (auto value = function(name, call, range))
     return *value;
   if (const OperationSpec *spec = findOperation(name)) {
@@ -55,6 +59,7 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     return {};
   }
   std::vector<std::string> known = kFunctions;
+  known.push_back("recompute");
   for (const OperationSpec &spec : operationTable())
     known.push_back(spec.name.str());
   for (std::string &n : declarations.names(*scope->declaration))
@@ -66,6 +71,39 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   if (name == "attention")
     error.help("attention is a module: import \"catalog/transformer.dnn\"");
   return {};
+}
+
+/// Marks what is computed between the parentheses: its results are not kept for the backward pass.
+ModelValue ModelBuilder::recompute(const ast::Call &call, SourceRange range) {
+  if (call.arguments.size() != 1 || call.arguments[0].name) {
+    pendingName.clear();
+    diags.error(Code::WrongType, range, "'recompute' is used as recompute(tensor)");
+    return {};
+  }
+  mlir::Block *block = builder.getInsertionBlock();
+  mlir::Operation *before = block->empty() ? nullptr : &block->back();
+  ModelValue value = eval(*call.arguments[0].value);
+  pendingName.clear();
+  if (value.failed())
+    return value;
+  auto marks = [&](mlir::Operation *op) {
+    if (!mlir::isa<dnn::ReadOp, dnn::RepeatOp, dnn::YieldOp>(op))
+      op->setAttr(dnn::DnnDialect::kRecomputeAttr, builder.getUnitAttr());
+  };
+  bool any = false;
+  for (auto op = before ? std::next(before->getIterator()) : block->begin(); op != block->end();
+       ++op) {
+    op->walk(marks);
+    any = true;
+  }
+  if (!any || !value.tensor()) {
+    diags
+        .error(Code::WrongType, call.arguments[0].value->range,
+               fmt::format("'recompute' is for operations, not {}", value.describe()))
+        .help("for example: let h = recompute(gelu(x))");
+    return {};
+  }
+  return value;
 }
 
 std::optional<ModelValue> ModelBuilder::function(llvm::StringRef name, const ast::Call &call,

@@ -63,6 +63,8 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.precision = settings.precision;
   job.microbatches = std::move(settings.microbatches);
   job.microbatchAt = settings.microbatchAt;
+  if (!settings.recomputes.empty())
+    job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.assumptions = std::move(settings.assumptions);
   if (settings.optimizer)
@@ -120,6 +122,10 @@ bool Program::Data::overrides(TrainingJob &job) {
     if (auto value = written(options.microbatch, "--microbatch"))
       if (auto list = integersOf(*value, diags, "--microbatch"))
         job.microbatches = *list;
+  if (!options.recompute.empty())
+    if (auto value = written(options.recompute, "--recompute"))
+      if (auto policies = recomputesOf(*value, diags); !policies.empty())
+        job.recomputes = std::move(policies);
   if (!options.precision.empty())
     if (auto value = written(options.precision, "--precision"))
       job.precision = precisionOf(*value, context, diags);

@@ -194,7 +194,7 @@ private:
           out.microbatches = *sizes;
         out.microbatchAt = value.range;
       } else if (pair->key.text == "recompute") {
-        words(pair->key, value, {"none", "selective", "full"}, "none");
+        out.recomputes = recomputesOf(value, diags);
       } else if (pair->key.text == "schedule") {
         words(pair->key, value, {"gpipe", "one_f_one_b", "interleaved", "zero_bubble"}, "");
       } else if (llvm::is_contained(keys, pair->key.text)) {
@@ -308,6 +308,30 @@ std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics
                        std::vector<std::string>{"sgd", "momentum", "adam", "adamw"}))
       .help("optimizers are sgd, momentum, adam and adamw");
   return std::nullopt;
+}
+
+std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags) {
+  const std::vector<std::string> known{"none", "selective", "full"};
+  std::vector<Constant> members{value};
+  if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
+    members = *choice->members;
+  std::vector<std::string> found;
+  for (const Constant &member : members) {
+    if (member.failed())
+      return {};
+    auto *word = member.as<Word>();
+    if (!word || !llvm::is_contained(known, word->text)) {
+      diags
+          .error(Code::UnknownChoice, member.range,
+                 fmt::format("'recompute' is one of {}, not {}", fmt::join(known, ", "),
+                             member.describe()))
+          .suggest(nearest(word ? word->text : "", known));
+      return {};
+    }
+    if (!llvm::is_contained(found, word->text))
+      found.push_back(word->text);
+  }
+  return found;
 }
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,

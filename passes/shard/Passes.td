@@ -33,4 +33,33 @@ def Shard : Pass<"shard", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }
+
+def Replicate : Pass<"replicate", "::mlir::ModuleOp"> {
+  let summary = "data parallelism: each device of the axis takes samples of its own";
+  let description = [{
+    The mean of the gradients over the devices is taken once per step, after the last micro-batch. `tables` divides embedding tables among
+    the devices instead of replicating them, by rows or by columns (Naumov et al., DLRM, 2019): ids and rows travel, gradients of
+    tables do not.
+
+    Before:
+    ```mlir
+    dnn.optimizer_step {
+      dnn.update @fc.weight : tensor<2x4xf32> {...}
+    }
+    ```
+    After (`--replicate="devices=4"`):
+    ```mlir
+    dnn.optimizer_step {
+      dnn.gradient_all_reduce @fc.weight : tensor<2x4xf32> {axis = "data", devices = 4 : i64, ...}
+      dnn.update @fc.weight : tensor<2x4xf32> {...}
+    }
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"data\"", "name of the axis of devices">,
+    Option<"devices", "devices", "int64_t", "2", "devices on the axis">,
+    Option<"tables", "tables", "std::string", "\"whole\"", "embedding tables: whole, rows or columns">
+  ];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
 #endif

@@ -21,7 +21,7 @@ struct Shard : impl::ShardBase<Shard> {
       for (dnn::ParameterOp parameter : partitioner.whole())
         parameter.emitRemark() << "parameter '" << parameter.getSymName() << "', "
                                << parameter.getTensorType() << ", stays whole on each of the "
-                               << devices << " devices of axis '" << axis << "'";
+                               << int64_t(devices) << " devices of axis '" << axis << "'";
     }
   }
 };

@@ -13,7 +13,8 @@ Differentiator::~Differentiator() {
     op->destroy();
 }
 
-/// What to call the gradients of a value: its operation, or the repeat or graph whose argument it is.
+/// What to call the gradients of a value: its operation, or the repeat or graph whose argument it
+/// is.
 static std::string baseName(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -70,7 +71,8 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
-    return op->emitError() << "'" << op->getName().getStringRef() << "' has no gradient but lies between a parameter and the loss";
+    return op->emitError() << "'" << op->getName().getStringRef()
+                           << "' has no gradient but lies between a parameter and the loss";
 
   Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();
   SmallVector<Value> operandGradients(op->getNumOperands());
@@ -100,8 +102,9 @@ void Differentiator::label(Frame &frame, Operation *op, Operation *before, Array
     if (!parametersOnly(operand))
       data.insert(producer);
     else if (auto read = operand.getDefiningOp<dnn::ReadOp>())
-      ends.try_emplace(producer, read.getParameter().rsplit('.').second.empty() ? read.getParameter()
-                                                                                : read.getParameter().rsplit('.').second);
+      ends.try_emplace(producer, read.getParameter().rsplit('.').second.empty()
+                                     ? read.getParameter()
+                                     : read.getParameter().rsplit('.').second);
   }
   for (unsigned i = 0; i < data.size(); ++i)
     for (Value operand : data[i]->getOperands())
@@ -133,21 +136,30 @@ void Differentiator::finish(Frame &frame, dnn::ReadOp read, bool last) {
 Value Differentiator::forwardValue(Frame &frame, Value value) {
   if (value.getParentBlock() != frame.forward)
     return forwardValue(*frame.parent, value);
-  if (frame.forward == frame.backward)
-    return value;
   if (Value known = frame.available.lookup(value))
     return known;
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp>(op)) {
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, forwardValue(frame, operand));
-    Operation *again = frame.builder.clone(*op, mapping);
-    names.give(again, (dnn::nameOf(op) + ".again").str(), Phase::DataGradient);
-    return frame.available[value] = again->getResult(cast<OpResult>(value).getResultNumber());
+  bool marked = op && op->hasAttr(dnn::DnnDialect::kRecomputeAttr);
+  if (frame.forward == frame.backward && !marked)
+    return value;
+  if (marked || isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp>(op)) {
+    executeAgain(frame, op, marked ? Phase::Recompute : Phase::DataGradient);
+    return frame.available[value];
   }
   frame.stashed.push_back(value);
   return frame.available[value] = frame.backward->addArgument(value.getType(), value.getLoc());
+}
+
+void Differentiator::executeAgain(Frame &frame, Operation *op, Phase phase) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, forwardValue(frame, operand));
+  Operation *again = frame.builder.clone(*op, mapping);
+  again->removeAttr(dnn::DnnDialect::kRecomputeAttr);
+  again->setAttr(dnn::DnnDialect::kAgainAttr, op->getAttr(dnn::DnnDialect::kNameAttr));
+  names.give(again, (dnn::nameOf(op) + ".again").str(), phase);
+  for (auto [result, copy] : llvm::zip(op->getResults(), again->getResults()))
+    frame.available[result] = copy;
 }
 
 Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {

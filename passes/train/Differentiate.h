@@ -8,8 +8,8 @@ namespace accord {
 
 /// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in one `dnn.gradient`.
 ///
-/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its backward asks for (views and
-/// parameter reads are made again instead), the backward repeat runs in reverse and carries the gradients of the carried values, then
+/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its backward asks for (views, parameter
+/// reads and operations marked `dnn.recompute` are executed again instead), the backward repeat runs in reverse and carries the gradients of the carried values, then
 /// one accumulator per captured value. The gradients of the parameters read in the body are given inside it.
 class Differentiator {
 public:
@@ -40,6 +40,8 @@ private:
   void finish(Frame &frame, dnn::ReadOp read, bool last);
   /// The value of the forward pass in the frame's backward block.
   mlir::Value forwardValue(Frame &frame, mlir::Value value);
+  /// A copy of a forward operation in the backward block.
+  void executeAgain(Frame &frame, mlir::Operation *op, dnn::Phase phase);
   void accumulate(Frame &frame, mlir::Value value, mlir::Value gradient);
   mlir::Value sum(Frame &frame, mlir::Value a, mlir::Value b, mlir::Value of);
   mlir::Value orZero(Frame &frame, mlir::Value gradient, mlir::Value of);

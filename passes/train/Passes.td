@@ -40,4 +40,29 @@ def BuildTrainingGraph : Pass<"build-training-graph", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }
+
+def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
+  let summary = "mark the operations of models whose results are not kept for the backward pass but computed again";
+  let description = [{
+    Runs before `build-training-graph`, which executes marked operations again where the backward pass needs their results; those of phase
+    `recompute`. Policies: `full` keeps of every iteration of a repeat what is carried into it (Chen et al., Training Deep Nets with
+    Sublinear Memory Cost, 2016); `selective` computes scores, softmax and dropout of attention again (Korthikanti et al., 2022, section 5);
+    `none` removes the marks. `operations` adds to the policy by name, `repeats` restricts it to some; both take `*`.
+
+    Before:
+    ```mlir
+    %h = dnn.gelu %x {dnn.name = "act"} : (tensor<?x64xf32>) -> tensor<?x64xf32>
+    ```
+    After (`--recompute="policy=none operations=act"`):
+    ```mlir
+    %h = dnn.gelu %x {dnn.name = "act", dnn.recompute} : (tensor<?x64xf32>) -> tensor<?x64xf32>
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"selective\"", "none, selective or full">,
+    ListOption<"operations", "operations", "std::string", "names of operations, with * for any text">,
+    ListOption<"repeats", "repeats", "std::string", "labels of the repeats that the policy is for, with * for any text; all if empty">
+  ];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
 #endif

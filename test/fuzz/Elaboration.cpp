@@ -87,7 +87,8 @@ public:
     request.microbatches = {least};
     request.objective = job->objective;
     request.requirements = job->requirements;
-    request.instantiate = [&](int64_t size, int64_t times) -> std::variant<WorkGraph, Issue> {
+    request.instantiate = [&](int64_t size, int64_t times,
+                              const std::string &) -> std::variant<WorkGraph, Issue> {
       std::string error;
       if (auto work = workGraphFrom(graph, size, times, error))
         return std::move(*work);

@@ -218,6 +218,118 @@ INSTANTIATE_TEST_SUITE_P(Models, Shard,
 
 namespace {
 
+const char kDlrm[] = R"(
+import "catalog/recommender.dnn"
+model net {
+  input numbers    : float[5]
+  input categories : int32[3]
+  input bag        : int32[3]
+  input clicked    : fp32[1]
+  let dense = relu(linear(relu(linear(numbers, out = 8)), out = 4))
+  let a = lookup(categories, which = 0, rows = 4, dim = 4)
+  let b = lookup(categories, which = 1, rows = 8, dim = 4)
+  let c = reshape(embedding_bag(bag, rows = 8, dim = 4), [1, 4])
+  let pairs = interaction(concat(reshape(dense, [1, 4]), a, b, c, axis = 0))
+  let top = relu(linear(concat(dense, pairs, axis = 0), out = 8))
+  loss binary_cross_entropy(linear(top, out = 1), clicked)
+}
+train t = net() on a100_80g {
+  batch = 8
+  optimizer = sgd
+})";
+const char kTables[] = R"(
+model net {
+  input ids    : int32[2, 3]
+  input target : float[2, 8]
+  let table = parameter([12, 8])
+  var h = embedding(ids, rows = 12, dim = 8, table = table)
+  let bags = embedding_bag(ids, rows = 12, dim = 8, table = table, mode = "mean")
+  repeat 2 { h = tanh(h + linear(h, out = 8)) }
+  loss mse(reduce_sum(h, axis = 1) + bags, target)
+}
+train t = net() on a100_80g {
+  batch = 4
+  optimizer = adam
+})";
+
+struct ReplicaCase {
+  const char *name, *text, *tables;
+  int64_t devices, divided;
+};
+const ReplicaCase kReplicas[] = {
+    {"GPT", kGpt, "whole", 2, 0},
+    {"DLRM", kDlrm, "whole", 4, 0},
+    {"DLRM by rows", kDlrm, "rows", 2, 3},
+    {"DLRM by rows", kDlrm, "rows", 4, 3},
+    {"DLRM by columns", kDlrm, "columns", 2, 3},
+    {"DLRM by columns", kDlrm, "columns", 4, 3},
+    {"a shared table by rows", kTables, "rows", 4, 1},
+    {"a shared table by columns", kTables, "columns", 2, 1},
+    {"BERT, whose tied table stays whole", kBert, "rows", 2, 1},
+};
+class Replicate : public ::testing::TestWithParam<ReplicaCase> {};
+
+} // namespace
+
+TEST_P(Replicate, EqualsOneDevice) {
+  const ReplicaCase &model = GetParam();
+  TrainingGraph one(model.text);
+  ASSERT_TRUE(one.graph);
+  auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 7));
+  auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
+  ReplicateOptions options;
+  options.devices = model.devices;
+  options.tables = model.tables;
+  ASSERT_TRUE(one.run(createReplicate(options)));
+  EXPECT_EQ(splitParameters(one.graph), model.divided);
+  auto found = interpret::interpret(one.graph, inputs);
+  ASSERT_TRUE(static_cast<bool>(found)) << llvm::toString(found.takeError());
+  expectSameStep(*found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Replicate, ::testing::ValuesIn(kReplicas), [](const auto &info) {
+  std::string name;
+  for (char c : std::string(info.param.name))
+    if (isalnum(static_cast<unsigned char>(c)))
+      name += c;
+  return name + "On" + std::to_string(info.param.devices);
+});
+
+// Two by two devices: parts of weights on one axis, samples on the other.
+TEST(ShardAndReplicate, TensorAndDataParallel) {
+  for (bool sequence : {false, true}) {
+    TrainingGraph one(kLlama);
+    ASSERT_TRUE(one.graph);
+    auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 3));
+    auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
+    ShardOptions parts;
+    parts.sequence = sequence;
+    ReplicateOptions replicas;
+    ASSERT_TRUE(one.run(createShard(parts)) && one.run(createReplicate(replicas)));
+    auto found = interpret::interpret(one.graph, inputs);
+    ASSERT_TRUE(static_cast<bool>(found)) << llvm::toString(found.takeError());
+    expectSameStep(*found, expected);
+  }
+}
+
+// Mudigere et al., 2022: each way batch / n * tables * dim values per device, as parts of n times
+// as many.
+TEST(ShardTraffic, TablesByColumnsExchangeTheirRows) {
+  TrainingGraph one(kDlrm);
+  ReplicateOptions options;
+  options.devices = 4;
+  options.tables = "columns";
+  ASSERT_TRUE(one.graph && one.run(createReplicate(options)));
+  constexpr int64_t kLocalBatch = 2, kTableCount = 3, kDim = 4, kBytes = 2;
+  std::optional<shard::Traffic> traffic = shard::trafficOf(one.graph, kLocalBatch);
+  ASSERT_TRUE(traffic);
+  shard::Exchange rows = (*traffic)[{"data", "all_to_all", "", false}];
+  EXPECT_EQ(rows.count, 2 * kTableCount);
+  EXPECT_EQ(rows.payload, 2 * kLocalBatch * kTableCount * kDim * kBytes);
+}
+
+namespace {
+
 /// Payloads of one layer's collectives by kind, forward and backward, in elements of [seq, hidden].
 std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64_t layers,
                                           int64_t bytesOfActivation) {
@@ -240,17 +352,17 @@ std::map<std::string, int64_t> ofOneLayer(const char *text, bool sequence, int64
 
 } // namespace
 
-// Shoeybi et al., 2019, section 3: two all-reduces of [batch, sequence, hidden] in the forward and two in
-// the backward pass of each layer.
+// Shoeybi et al., 2019, section 3: two all-reduces of [batch, sequence, hidden] in the forward and
+// two in the backward pass of each layer.
 TEST(ShardTraffic, MegatronReducesFourTimesPerLayer) {
   constexpr int64_t kActivation = 2 * 8 * 16 * 2; // batch, sequence, hidden, bytes
   EXPECT_EQ(ofOneLayer(kGpt, false, 3, kActivation),
             (std::map<std::string, int64_t>{{"all_reduce", 4}}));
 }
-// Korthikanti et al., 2022, section 4.2.2: four all-gathers and four reduce-scatters instead, which send as
-// much; and the two inputs of column parallel layers are not kept whole but gathered once more.
-// The scales and offsets of the two layer norms, replicated, add up what each part of the sequence gives
-// (smaller than one activation each: not counted here).
+// Korthikanti et al., 2022, section 4.2.2: four all-gathers and four reduce-scatters instead, which
+// send as much; and the two inputs of column parallel layers are not kept whole but gathered once
+// more. The scales and offsets of the two layer norms, replicated, add up what each part of the
+// sequence gives (smaller than one activation each: not counted here).
 TEST(ShardTraffic, SequencesGatherAndScatterInstead) {
   constexpr int64_t kActivation = 2 * 8 * 16 * 2;
   EXPECT_EQ(ofOneLayer(kGpt, true, 3, kActivation),

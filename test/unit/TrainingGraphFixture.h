@@ -13,9 +13,11 @@
 namespace accord {
 
 /// Elaborates a file with one `train` and runs build-training-graph, in fp32 with sgd unless told
-/// otherwise. A text that does not compile fails the test and leaves `graph` null.
+/// otherwise, after a pass on the model if one is given. A text that does not compile fails the
+/// test and leaves `graph` null.
 struct TrainingGraph {
-  explicit TrainingGraph(const char *text, BuildTrainingGraphOptions training = {"sgd", "fp32"})
+  explicit TrainingGraph(const char *text, BuildTrainingGraphOptions training = {"sgd", "fp32"},
+                         std::unique_ptr<mlir::Pass> onModel = nullptr)
       : context(registry(), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
     context.loadAllAvailableDialects();
     sources.add("model.dnn", text);
@@ -28,6 +30,8 @@ struct TrainingGraph {
       return;
     }
     batch = job->batch;
+    if (onModel && !run(std::move(onModel)))
+      return;
     if (run(createBuildTrainingGraph(training)))
       graph = *program->module().getOps<dnn::TrainingGraphOp>().begin();
   }
@@ -55,8 +59,8 @@ struct TrainingGraph {
 };
 
 /// Loss and gradients, element by element.
-inline void expectSameStep(const interpret::StepResult &found, const interpret::StepResult &expected,
-                           double tolerance = 1e-9) {
+inline void expectSameStep(const interpret::StepResult &found,
+                           const interpret::StepResult &expected, double tolerance = 1e-9) {
   EXPECT_NEAR(found.loss, expected.loss, tolerance * (1 + std::abs(expected.loss)));
   ASSERT_EQ(found.gradients.size(), expected.gradients.size());
   for (const auto &[name, copies] : expected.gradients) {

@@ -70,6 +70,8 @@ void addProgramOptions(CLI::App &command, Options &options) {
   command.add_option("--batch", options.elaborate.batch, "Samples per step (beats the file)");
   command.add_option("--microbatch", options.elaborate.microbatch,
                      "Samples at a time (beats the file)");
+  command.add_option("--recompute", options.elaborate.recompute,
+                     "none, selective or full, or a choice of them: {none, full} (beats the file)");
   command.add_option("--precision", options.elaborate.precision,
                      "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the file)");
   command.add_option("--optimizer", options.elaborate.optimizer,
@@ -155,7 +157,11 @@ bool Session::prepare() {
   }
   theMachine = *machine;
   theSequence = theProgram->parameter(*theJob, "seq");
-  return trainingGraph(std::nullopt) != nullptr;
+  recompute = theJob->recomputes.front();
+  for (const std::string &candidate : theJob->recomputes)
+    if (!trainingGraph(candidate, std::nullopt))
+      return false;
+  return true;
 }
 
 mlir::ModuleOp Session::module() { return theProgram->module(); }
@@ -192,8 +198,9 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
   return false;
 }
 
-mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
-  auto [slot, isNew] = graphs.try_emplace(sequence.value_or(-1), nullptr);
+mlir::Operation *Session::trainingGraph(const std::string &policy,
+                                        std::optional<int64_t> sequence) {
+  auto [slot, isNew] = graphs.try_emplace({policy, sequence.value_or(-1)}, nullptr);
   if (!isNew)
     return slot->second;
   std::map<std::string, int64_t> overrides;
@@ -205,8 +212,10 @@ mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   // The passes run on a module of their own, so that what is already built stays as it is.
   mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
   model->moveBefore(own->getBody(), own->getBody()->end());
-  if (!runPasses(*own, options.modelPasses, "--model-passes") ||
-      !runPasses(*own, "build-training-graph", nullptr) ||
+  std::string build = "build-training-graph";
+  if (policy != "none")
+    build = "recompute{policy=" + policy + "}," + build;
+  if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
       !runPasses(*own, options.passes, "--passes"))
     return nullptr;
   auto built = own->getOps<dnn::TrainingGraphOp>();
@@ -216,21 +225,36 @@ mlir::Operation *Session::trainingGraph(std::optional<int64_t> sequence) {
   }
   mlir::Operation *graph = *built.begin();
   graph->moveBefore(module().getBody(), module().getBody()->end());
-  if (sequence)
-    graph->setAttr(
-        mlir::SymbolTable::getSymbolAttrName(),
-        mlir::StringAttr::get(context.get(), theJob->name + ".seq" + std::to_string(*sequence)));
-  return graphs[sequence.value_or(-1)] = graph;
+  if (sequence || policy != theJob->recomputes.front()) {
+    std::string name = theJob->name + "." + policy;
+    if (sequence)
+      name += ".seq" + std::to_string(*sequence);
+    graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
+                   mlir::StringAttr::get(context.get(), name));
+  }
+  return slot->second = graph;
+}
+
+/// The graph's work, with the names that the plan has: those of the job.
+std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::string &policy,
+                                          int64_t microbatch, int64_t microbatches,
+                                          std::string &error) {
+  auto work =
+      workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
+  if (work) {
+    work->model = theJob->name;
+    work->recompute = policy;
+  }
+  return work;
 }
 
 std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches,
                                          std::optional<int64_t> sequence) {
-  mlir::Operation *graph = trainingGraph(sequence);
+  mlir::Operation *graph = trainingGraph(recompute, sequence);
   if (!graph)
     return std::nullopt;
   std::string error;
-  auto work =
-      workGraphFrom(llvm::cast<dnn::TrainingGraphOp>(graph), microbatch, microbatches, error);
+  auto work = extract(graph, recompute, microbatch, microbatches, error);
   if (!work)
     diags.error(Code::NumberTooLarge,
                 theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
@@ -247,11 +271,13 @@ SingleDeviceRequest Session::request() {
   request.costModel = options.costModel;
   request.threads = options.threads;
   request.effort = options.effort;
-  auto graph = llvm::cast<dnn::TrainingGraphOp>(trainingGraph(std::nullopt));
-  request.instantiate = [graph](int64_t microbatch,
-                                int64_t microbatches) -> std::variant<WorkGraph, Issue> {
+  request.recomputes = theJob->recomputes;
+  // Built before by `prepare`; the planner may ask from several threads.
+  request.instantiate = [this](int64_t microbatch, int64_t microbatches,
+                               const std::string &policy) -> std::variant<WorkGraph, Issue> {
     std::string error;
-    if (auto work = workGraphFrom(graph, microbatch, microbatches, error))
+    mlir::Operation *graph = graphs.at({policy, -1});
+    if (auto work = extract(graph, policy, microbatch, microbatches, error))
       return std::move(*work);
     return Issue{"A0205", error, sourceOf(graph->getLoc()), {}};
   };
@@ -280,7 +306,9 @@ std::optional<Plan> Session::plan() {
   if (auto *plan = std::get_if<Plan>(&result)) {
     for (const std::string &assumption : theJob->assumptions)
       plan->assumptions.push_back(assumption);
-    describeAccesses(plan->graph, llvm::cast<dnn::TrainingGraphOp>(trainingGraph(std::nullopt)));
+    recompute = plan->graph.recompute;
+    describeAccesses(plan->graph,
+                     llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));
     return std::move(*plan);
   }
   for (const Issue &issue : std::get<std::vector<Issue>>(result))

@@ -65,7 +65,9 @@ public:
 
 private:
   bool loadPlugins();
-  mlir::Operation *trainingGraph(std::optional<int64_t> sequence);
+  mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence);
+  std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
+                                   int64_t microbatch, int64_t microbatches, std::string &error);
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option);
 
   const Options &options;
@@ -76,7 +78,9 @@ private:
   std::optional<TrainingJob> theJob;
   Machine theMachine;
   std::optional<int64_t> theSequence;
-  std::map<int64_t, mlir::Operation *> graphs; ///< by sequence length; -1: as written
+  std::string recompute; ///< of the plan, before it the first candidate
+  /// By recomputation and sequence length (-1: as written).
+  std::map<std::pair<std::string, int64_t>, mlir::Operation *> graphs;
 };
 
 /// Writes a file or reports why it cannot be.

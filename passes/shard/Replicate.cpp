@@ -1,0 +1,39 @@
+// The pass: replicas that take samples of their own.
+#include "lib/shard/DataParallel.h"
+#include "passes/shard/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace accord {
+#define GEN_PASS_DEF_REPLICATE
+#include "passes/shard/Passes.h.inc"
+
+namespace {
+
+struct Replicate : impl::ReplicateBase<Replicate> {
+  using ReplicateBase::ReplicateBase;
+
+  void runOnOperation() override {
+    auto split = llvm::StringSwitch<std::optional<shard::TableSplit>>(tables)
+                     .Case("whole", shard::TableSplit::None)
+                     .Case("rows", shard::TableSplit::Rows)
+                     .Case("columns", shard::TableSplit::Columns)
+                     .Default(std::nullopt);
+    if (!split) {
+      getOperation().emitError() << "tables are whole, or split by rows or columns, not '" << tables << "'";
+      return signalPassFailure();
+    }
+    for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>()) {
+      shard::DataParallel replicas(graph, {axis, devices, *split});
+      if (failed(replicas.run()))
+        return signalPassFailure();
+      for (dnn::ParameterOp table : replicas.whole())
+        table.emitRemark() << "table '" << table.getSymName() << "', " << table.getTensorType()
+                           << ", stays whole on each of the " << int64_t(devices) << " devices of axis '" << axis << "'";
+    }
+  }
+};
+
+} // namespace
+} // namespace accord
