@@ -233,7 +233,14 @@ std::string Sketch::text(const std::string &name,
   std::vector<std::string> sum;
   for (Id id : losses)
     sum.push_back(written(id, uses));
-  return out + fmt::format("  loss {}\n}}\n", fmt::join(sum, " + "));
+  std::string terms;
+  size_t line = 0;
+  for (const std::string &term : sum) {
+    bool wraps = line + term.size() > 80;
+    terms += (terms.empty() ? "" : wraps ? "\n      + " : " + ") + term;
+    line = wraps ? term.size() : line + term.size() + 3;
+  }
+  return out + fmt::format("  loss {}\n}}\n", terms);
 }
 
 } // namespace accord::import

@@ -1,6 +1,7 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
 #include "lib/import/HuggingFace.h"
 #include "lib/import/Onnx.h"
+#include "lib/import/ScaleSim.h"
 #include "lib/syntax/Parser.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
@@ -83,6 +84,17 @@ int importOnnxFile(const ImportOptions &options) {
                  result ? result->notes : std::vector<std::string>{});
 }
 
+/// Importers of texts: a file, a name, and what comes out.
+template <auto import> int importText(const ImportOptions &options) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  std::string name = options.name.empty() ? nameOf(options.file) : options.name;
+  auto file = readFile(diags, options.file);
+  auto result = file ? import(diags, *file, name) : std::nullopt;
+  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
+                 result ? result->notes : std::vector<std::string>{});
+}
+
 } // namespace
 
 void addImport(CLI::App &app, int &status) {
@@ -112,9 +124,11 @@ void addImport(CLI::App &app, int &status) {
                                fmt::join(onnxLosses(), ", ")));
   onnx->footer("Example: accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o "
                "bert.dnn");
-  for (auto [name, what] : {std::pair("tosa", "A TOSA module"),
-                            {"scalesim", "A layer list of SCALE-Sim"},
-                            {"pipedream", "A profiled graph of PipeDream"}}) {
+  importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers",
+           "The topology .csv", importText<importScaleSim>)
+      ->footer("Example: accord import scalesim alexnet.csv -o alexnet.dnn");
+  for (auto [name, what] :
+       {std::pair("tosa", "A TOSA module"), {"pipedream", "A profiled graph of PipeDream"}}) {
     CLI::App *later = command->add_subcommand(name, fmt::format("{} (not supported yet)", what));
     later->allow_extras();
     std::string format = name;
