@@ -1,6 +1,7 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
 #include "lib/import/HuggingFace.h"
 #include "lib/import/Onnx.h"
+#include "lib/import/Profiles.h"
 #include "lib/import/ScaleSim.h"
 #include "lib/syntax/Parser.h"
 #include "tools/accord/Commands.h"
@@ -127,8 +128,13 @@ void addImport(CLI::App &app, int &status) {
   importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers",
            "The topology .csv", importText<importScaleSim>)
       ->footer("Example: accord import scalesim alexnet.csv -o alexnet.dnn");
-  for (auto [name, what] :
-       {std::pair("tosa", "A TOSA module"), {"pipedream", "A profiled graph of PipeDream"}}) {
+  importer("pipedream", "A profiled graph of PipeDream: given times and sizes", "profile",
+           "The graph.txt", importText<importPipedream>)
+      ->footer("Example: accord import pipedream resnet18.graph.txt -o resnet18.dnn");
+  importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes",
+           "graph", "The .json", importText<importDnnPartitioning>)
+      ->footer("Example: accord import dnn-partitioning gnmt.json -o gnmt.dnn");
+  for (auto [name, what] : {std::pair("tosa", "A TOSA module"), {"linalg", "A Linalg module"}}) {
     CLI::App *later = command->add_subcommand(name, fmt::format("{} (not supported yet)", what));
     later->allow_extras();
     std::string format = name;
