@@ -38,5 +38,6 @@ function(accord_shared_library)
     list(APPEND objects $<TARGET_OBJECTS:${room}>)
   endforeach()
   add_library(accord SHARED ${objects})
-  target_link_libraries(accord PUBLIC MLIR LLVM fmt::fmt PRIVATE PkgConfig::Z3 "${ANTLR4_LIBRARY}")
+  get_property(libraries GLOBAL PROPERTY ACCORD_LIBRARIES) # of single rooms
+  target_link_libraries(accord PUBLIC MLIR LLVM fmt::fmt PRIVATE PkgConfig::Z3 "${ANTLR4_LIBRARY}" ${libraries})
 endfunction()

@@ -2,6 +2,7 @@
 import importlib.util
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -57,6 +58,9 @@ if os.geteuid() == 0:
 for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
+
+if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
+    config.available_features.add("onnx")
 
 # No test may hang the run; lit kills one that does where Debian's python3-psutil is there to do it.
 if importlib.util.find_spec("psutil"):

@@ -37,7 +37,10 @@ def WorkOpInterface : OpInterface<"WorkOpInterface"> {
       [{ return ::accord::bytesOf($_op->getOperandTypes(), batch); }]>,
     InterfaceMethod<"Compulsory bytes written on `batch` samples: each result once.",
       "std::optional<int64_t>", "getBytesWritten", (ins "int64_t":$batch), "",
-      [{ return ::accord::bytesOf($_op->getResultTypes(), batch); }]>
+      [{ return ::accord::bytesOf($_op->getResultTypes(), batch); }]>,
+    InterfaceMethod<"Seconds of one execution on `batch` samples where they were measured elsewhere: then nothing else of it costs.",
+      "std::optional<double>", "getGivenSeconds", (ins "int64_t":$batch), "",
+      [{ return std::nullopt; }]>
   ];
 }
 #endif

@@ -137,6 +137,8 @@ public:
           op.body != kNone ? "count * length of the body's schedule" : "a view moves nothing";
       return cost;
     }
+    if (op.givenSeconds)
+      return given(op, assumptions);
     auto choice = chooseCore(op, machine_);
     if (!choice) {
       bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
@@ -170,6 +172,36 @@ public:
   }
 
 private:
+  /// What was measured elsewhere takes that time here, on the core that products run on.
+  std::variant<OperationCost, Failure> given(const Operation &op, Assumptions &assumptions) const {
+    OperationCost cost;
+    auto tensor = llvm::find_if(machine_.cores,
+                                [](const Core &core) { return core.kind == CoreKind::Tensor; });
+    if (machine_.cores.empty())
+      return Failure{"core", noCore(op, machine_, false)};
+    cost.core = tensor == machine_.cores.end()
+                    ? 0
+                    : static_cast<int>(std::distance(machine_.cores.begin(), tensor));
+    cost.bytes.resize(machine_.memories.size());
+    cost.transfer.resize(machine_.memories.size());
+    cost.time = Seconds(*op.givenSeconds);
+    cost.cycles = machine_.clock * cost.time;
+    cost.model = cost.bound = "given";
+    cost.type = op.type;
+    cost.formula = fmt::format("time = {:.6g} s (given in the description, on every machine)",
+                               cost.time.value);
+    assumptions.insert("operations with a given time move no counted bytes and use no energy");
+    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
+      return Failure{"time given",
+                     {"A0452",
+                      fmt::format("'{}' takes {:.6g} s, and a schedule holds at most 9e6 s",
+                                  op.name, cost.time.value),
+                      op.location,
+                      {}},
+                     cost.time.value};
+    return cost;
+  }
+
   const Machine &machine_;
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;

@@ -126,6 +126,7 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   into.flops = *flops;
   into.bytesRead = *read;
   into.bytesWritten = *written;
+  into.givenSeconds = op.getGivenSeconds(out.microbatch);
   into.contraction = op.isContraction();
   Work w = op.getWork();
   for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))

@@ -131,6 +131,7 @@ bool fromJSON(const json::Value &e, Operation &op, Path p) {
   return bool(Fields(e, p)("name", op.name)("kind", op.kind)("phase", op.phase)("core", op.core)(
                   "type", op.type)("flops", op.flops)("bytes_read", op.bytesRead)(
                   "bytes_written", op.bytesWritten)("contraction", op.contraction)
+                  .maybe("given_s", op.givenSeconds)
                   .maybe("domain", op.domain)
                   .maybe("accesses", op.accesses)
                   .ids("operands", op.operands)

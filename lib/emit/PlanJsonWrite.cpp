@@ -62,6 +62,8 @@ json::Value write(const Operation &op) {
                  {"bytes_read", op.bytesRead},    {"bytes_written", op.bytesWritten},
                  {"contraction", op.contraction}, {"operands", ids(op.operands)},
                  {"results", ids(op.results)},    {"region", static_cast<int64_t>(op.region)}};
+  if (op.givenSeconds)
+    o["given_s"] = *op.givenSeconds;
   if (!op.domain.empty())
     o["domain"] = list(op.domain, [](const Loop &loop) {
       return json::Value(

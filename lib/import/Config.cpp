@@ -125,6 +125,13 @@ std::vector<std::string> Config::texts(StringRef key) {
   return all;
 }
 
+const json::Array *Config::list(StringRef key) {
+  const json::Value *value = find(key);
+  if (!value || !value->getAsArray())
+    wrong(key, "a list");
+  return value ? value->getAsArray() : nullptr;
+}
+
 bool Config::has(StringRef key) { return find(key) != nullptr; }
 
 void Config::ignore(ArrayRef<StringRef> keys) {

@@ -23,6 +23,8 @@ public:
   bool flag(llvm::StringRef key, bool missing);
   std::string text(llvm::StringRef key, llvm::StringRef missing);
   std::vector<std::string> texts(llvm::StringRef key);
+  /// An error and null if it is no list.
+  const llvm::json::Array *list(llvm::StringRef key);
   /// Whether it is there and not null.
   bool has(llvm::StringRef key);
   /// These change nothing that a training costs.

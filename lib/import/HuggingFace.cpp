@@ -2,8 +2,7 @@
 // `model_type`; what a setting is called there, and its default.
 #include "lib/import/HuggingFace.h"
 #include "lib/import/Config.h"
-#include "lib/syntax/Format.h"
-#include "lib/syntax/Parser.h"
+#include "lib/import/Sketch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -414,15 +413,6 @@ const llvm::StringRef kIgnored[] = {
     "output_past",   "tokenizer_class",     "model_type",   "tie_word_embeddings",
     "problem_type",  "word_embed_proj_dim", "auto_map",     "quantization_config"};
 
-std::string nameFrom(const std::string &wanted) {
-  std::string name;
-  for (char c : wanted)
-    name += llvm::isAlnum(c) ? llvm::toLower(c) : '_';
-  while (!name.empty() && name.back() == '_')
-    name.pop_back();
-  return name.empty() || llvm::isDigit(name[0]) || !isName(name) ? "model_" + name : name;
-}
-
 } // namespace
 
 std::vector<std::string> huggingFaceFamilies() {
@@ -455,16 +445,11 @@ std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId fi
     return std::nullopt;
   HuggingFaceImport result;
   result.unread = config.unread();
-  std::string text = draft.text(nameFrom(name), type, result.unread);
-  SourceManager sources;
-  Diagnostics own(sources);
-  auto tree = parse(own, sources.add("imported.dnn", text));
-  if (!tree || !tree->complete) {
-    diags.error(Code::InternalError, {file, 0, 1},
-                "the imported text is wrong: " + own.text() + text);
+  std::string text = draft.text(import::nameFrom(name, "model"), type, result.unread);
+  auto formatted = import::formatted(diags, file, text);
+  if (!formatted)
     return std::nullopt;
-  }
-  result.text = format(sources, *tree);
+  result.text = std::move(*formatted);
   return result;
 }
 

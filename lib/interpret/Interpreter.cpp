@@ -98,6 +98,10 @@ private:
   }
 
   llvm::Error compute(Operation *op) {
+    if (isa<dnn::ProfiledOp, dnn::ProfiledGradOp>(op))
+      return llvm::createStringError(
+          "'%s' (%s) cannot be interpreted: only its time is known, not what it computes",
+          dnn::nameOf(op).str().c_str(), op->getName().getStringRef().str().c_str());
     const Kernels::Kernel *kernel = Kernels::all().find(op->getName().getStringRef());
     if (!kernel)
       return llvm::createStringError("'%s' cannot be interpreted",

@@ -1,6 +1,7 @@
 // A training step as plain data: regions of operations with their exact work, bytes and dependences.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ struct Operation {
   int64_t flops = 0;         ///< floating-point operations, a multiply-accumulate is 2; view: 0
   int64_t bytesRead = 0;     ///< compulsory: each operand once
   int64_t bytesWritten = 0;  ///< compulsory: each result once
+  /// Seconds of one execution on any machine, if they were measured elsewhere; else it has a cost.
+  std::optional<double> givenSeconds;
   bool contraction = false;  ///< multiply-accumulates (counts towards model FLOPs)
   std::vector<Loop> domain;  ///< iteration domain from WorkOpInterface
   std::vector<TensorAccess> accesses; ///< operands, then results; empty unless `describeAccesses` was called

@@ -1,6 +1,6 @@
 // One call of an operation -> one dnn operation, with the trained tensors it brings along.
-#include "lib/syntax/InferenceMessages.h"
 #include "lib/syntax/ModelBuilder.h"
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -135,6 +135,27 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Argu
     numbers[name] = *real;
     llvm::StringRef allowed = attribute.outside(*real);
     return allowed.empty() || outOfRange(allowed.str(), value.number()->print());
+  }
+  case AttributeKind::Time:
+  case AttributeKind::Size: {
+    bool time = attribute.kind == AttributeKind::Time;
+    const Quantity *quantity = value.number();
+    if (!quantity || quantity->dimension != Dimension::of(time ? Base::Second : Base::Byte))
+      return wrong(time ? "a time, such as 1.2 ms" : "a size, such as 12 MiB");
+    if (quantity->value.sign() < 0)
+      return outOfRange(time ? "at least 0 s" : "at least 0 B", quantity->print());
+    auto real = m.real(*quantity, expr.range, "'" + name + "'");
+    if (!real)
+      return false;
+    if (time) {
+      numbers[name] = *real;
+      return true;
+    }
+    if (*real > 4.0 * static_cast<double>(ModelBuilder::kMaxScalars))
+      return outOfRange("at most 1 EiB", quantity->print());
+    // In fp32 numbers, the last one perhaps not full.
+    integers[name] = {std::max<int64_t>(1, static_cast<int64_t>(std::ceil(*real / 4)))};
+    return true;
   }
   case AttributeKind::Boolean:
     if (!value.truth())
@@ -334,6 +355,9 @@ bool OperationBuilder::weights() {
     operands.push_back(trained("weight_hh", hh));
     if (flag("bias", true))
       operands.push_back(trained("bias", b));
+  } else if (name == "profiled") {
+    if (integers.count("parameters"))
+      operands.push_back(trained("weights", integer("parameters", 1)));
   } else if (name == "moe") {
     if (!rank(1, "at least one dimension"))
       return false;
@@ -406,8 +430,15 @@ ModelValue OperationBuilder::build(std::string wanted) {
     return {};
   if (llvm::is_contained(operands, Value()))
     return {};
-  static const std::set<std::string> shapesAParameter = {
-      "out", "bias", "weight", "table", "rows", "dim", "experts", "inner", "gated"};
+  static const std::set<std::string> shapesAParameter = {"out",   "bias",   "weight",    "table",
+                                                         "rows",  "dim",    "experts",   "inner",
+                                                         "gated", "output", "parameters"};
+  if (name == "profiled") {
+    if (integers.count("output"))
+      attributes.push_back(b.getNamedAttr("elements", b.getI64IntegerAttr(integer("output", 1))));
+    if (integers.count("parameters"))
+      attributes.push_back(b.getNamedAttr("trained", b.getBoolAttr(true)));
+  }
   bool pool = name == "max_pool" || name == "avg_pool";
   for (const AttributeSpec &a : spec.attributes) {
     bool ofWeights = shapesAParameter.count(a.name.str()) || (a.name == "kernel" && !pool) ||
@@ -426,70 +457,6 @@ ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &c
                                    SourceRange range) {
   std::string label = std::exchange(pendingName, {});
   return OperationBuilder(*this, spec, call, range).build(std::move(label));
-}
-
-ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, ValueRange operands,
-                                llvm::ArrayRef<NamedAttribute> attributes, SourceRange range) {
-  ++operations;
-  // Shape errors come back as MLIR diagnostics at this location; they are reported here with a
-  // range and a code.
-  std::string why;
-  FailureOr<Operation *> op = failure();
-  {
-    ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-      if (why.empty())
-        why = diagnostic.str();
-      return success();
-    });
-    op = dnn::createInferred(builder, at(range), dialect, operands, attributes);
-  }
-  if (failed(op)) {
-    diags.error(codeOfInference(why), range,
-                why.empty() ? fmt::format("'{}' does not fit its operands", label.str())
-                            : asWritten(why));
-    return {};
-  }
-  for (Type type : (*op)->getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(type);
-        tensor && !checkSize(tensor.getShape(), range))
-      return {};
-  (*op)->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(label));
-  if ((*op)->getNumResults() == 1 || dnn::hasKeptResult(*op))
-    return {Value((*op)->getResult(0))};
-  auto list = std::make_shared<ModelList>();
-  for (Value result : (*op)->getResults())
-    list->push_back({result});
-  return {list};
-}
-
-Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
-                              llvm::ArrayRef<int64_t> shape, SourceRange range) {
-  int64_t copies = 1;
-  for (int64_t count : repeats)
-    if (__builtin_mul_overflow(copies, count, &copies)) {
-      diags.error(Code::NumberTooLarge, range,
-                  "the number of copies of this parameter passes 2^63");
-      return {};
-    }
-  int64_t elements = copies;
-  for (int64_t extent : shape)
-    if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMaxScalars) {
-      diags.error(Code::NumberTooLarge, range, "this parameter has more than 2^58 scalars");
-      return {};
-    }
-  std::string name = role.empty() ? owner.str() : (owner + "." + role).str();
-  // Parameters stand before everything else, in the order of their first use.
-  OpBuilder front(module.getContext());
-  if (lastParameter)
-    front.setInsertionPointAfter(lastParameter);
-  else
-    front.setInsertionPointToStart(&model.getBlock());
-  Location where = at(range);
-  auto declared =
-      dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
-  lastParameter = declared;
-  auto read = dnn::ReadOp::create(builder, where, declared);
-  return read.getResult();
 }
 
 } // namespace accord

@@ -135,7 +135,7 @@ private:
                       const std::vector<ast::Argument> &arguments, SourceRange range,
                       Scope *argumentScope, const std::map<std::string, int64_t> &overrides);
 
-  // Operations (BuildOperation.cpp)
+  // Operations (BuildOperation.cpp, CreateOperation.cpp)
   ModelValue operation(const OperationSpec &spec, const ast::Call &call, SourceRange range);
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);

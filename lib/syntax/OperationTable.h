@@ -15,7 +15,9 @@ enum class AttributeKind : uint8_t {
   Boolean,  ///< true
   Integers, ///< [0, 2, 1]
   Word,     ///< one of `words`
-  Tensor    ///< a value: the tied weight
+  Tensor,   ///< a value: the tied weight
+  Time,     ///< 1.2 ms
+  Size      ///< 12 MiB
 };
 
 /// Which numbers make sense. All have to be finite as doubles.

@@ -40,6 +40,11 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) 
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
     return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}",
                   op.name, name(op.core), cost.core, machine.cores.size());
+  if (op.givenSeconds) { // on any core, and nothing else of it costs
+    differs("given time", cost.time.value, *op.givenSeconds);
+    differs("energy", cost.energy.value, 0);
+    return;
+  }
   const Core &core = machine.cores[cost.core];
   if (core.kind != op.core && !(op.contraction && core.kind == CoreKind::Vector))
     p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", op.name, name(op.core),

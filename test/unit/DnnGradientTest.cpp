@@ -106,6 +106,16 @@ TEST_F(DnnGradient, Movement) {
   check("dnn.upsample", {tensor({-1, 2, 8, 8})}, integer("scale", 2));
 }
 
+TEST_F(DnnGradient, Profiled) {
+  auto seconds = [&](const char *name, double value) {
+    return NamedAttribute(StringAttr::get(&context, name), FloatAttr::get(Float64Type::get(&context), value));
+  };
+  auto trained = NamedAttribute(StringAttr::get(&context, "trained"), BoolAttr::get(&context, true));
+  check("dnn.profiled", {tensor({-1, 8})}, {seconds("forward", 1e-3), integer("elements", 5)});
+  check("dnn.profiled", {tensor({-1, 8}), tensor({-1, 3}), tensor({4})},
+        {seconds("forward", 1e-3), seconds("backward", 2e-3), integer("elements", 5), trained});
+}
+
 TEST_F(DnnGradient, Sparse) {
   check("dnn.embedding", {ids({-1, 8}), tensor({100, 4})});
   check("dnn.embedding_bag", {ids({-1, 8}), tensor({100, 4})});

@@ -1,5 +1,8 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
 #include "lib/import/HuggingFace.h"
+#include "lib/import/Onnx.h"
+#include "lib/import/Profiles.h"
+#include "lib/import/ScaleSim.h"
 #include "lib/syntax/Parser.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
@@ -14,6 +17,7 @@ namespace {
 
 struct ImportOptions {
   std::string file, output, name;
+  std::vector<std::string> sizes, losses; ///< of ONNX: NAME=N, [OUTPUT=]KIND
 };
 
 /// `meta-llama/Llama-2-7b-hf/config.json` is called after its folder.
@@ -23,6 +27,19 @@ std::string nameOf(const std::string &path) {
   return (stem == "config" && !folder.empty() && folder != "." ? folder : stem).str();
 }
 
+/// Prints or writes what an importer gave; `notes` go to standard error.
+int deliver(const ImportOptions &options, Diagnostics &diags,
+            const std::optional<std::string> &text, const std::vector<std::string> &notes = {}) {
+  for (const std::string &note : notes)
+    fmt::print(stderr, "accord: {}\n", note);
+  if (text && options.output.empty())
+    llvm::outs() << *text;
+  else if (text)
+    writeFile(diags, options.output, *text);
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  return diags.hasErrors() ? kWrongInput : kDone;
+}
+
 int importConfig(const ImportOptions &options) {
   SourceManager sources;
   Diagnostics diags(sources);
@@ -30,15 +47,53 @@ int importConfig(const ImportOptions &options) {
   if (auto file = readFile(diags, options.file))
     result =
         importHuggingFace(diags, *file, options.name.empty() ? nameOf(options.file) : options.name);
+  std::vector<std::string> notes;
   if (result && !result->unread.empty())
-    fmt::print(stderr, "accord: not understood and left out: {}\n",
-               fmt::join(result->unread, ", "));
-  if (result && options.output.empty())
-    llvm::outs() << result->text;
-  else if (result)
-    writeFile(diags, options.output, result->text);
-  diags.render(llvm::errs(), llvm::errs().has_colors());
-  return diags.hasErrors() ? kWrongInput : kDone;
+    notes.push_back(
+        fmt::format("not understood and left out: {}", fmt::join(result->unread, ", ")));
+  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt, notes);
+}
+
+int importOnnxFile(const ImportOptions &options) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  OnnxOptions onnx;
+  onnx.name = options.name.empty() ? nameOf(options.file) : options.name;
+  for (const std::string &text : options.sizes) {
+    auto [symbol, number] = llvm::StringRef(text).rsplit('=');
+    int64_t size = 0;
+    if (symbol.empty() || number.getAsInteger(10, size) || size < 1 || size > int64_t(1) << 40)
+      return refuse(Code::BadCommandLine,
+                    "--size: expected NAME=N with a whole number from 1 to 2^40, found '" + text +
+                        "'",
+                    false, "import");
+    onnx.sizes[symbol.str()] = size;
+  }
+  for (const std::string &text : options.losses) {
+    auto [output, kind] = llvm::StringRef(text).rsplit('=');
+    if (kind.empty())
+      std::swap(output, kind);
+    if (!llvm::is_contained(onnxLosses(), kind))
+      return refuse(Code::BadCommandLine,
+                    fmt::format("--loss: expected one of {}, found '{}'",
+                                fmt::join(onnxLosses(), ", "), text),
+                    false, "import");
+    onnx.losses[output.str()] = kind.str();
+  }
+  std::optional<OnnxImport> result = importOnnx(diags, options.file, onnx);
+  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
+                 result ? result->notes : std::vector<std::string>{});
+}
+
+/// Importers of texts: a file, a name, and what comes out.
+template <auto import> int importText(const ImportOptions &options) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  std::string name = options.name.empty() ? nameOf(options.file) : options.name;
+  auto file = readFile(diags, options.file);
+  auto result = file ? import(diags, *file, name) : std::nullopt;
+  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
+                 result ? result->notes : std::vector<std::string>{});
 }
 
 } // namespace
@@ -47,18 +102,39 @@ void addImport(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("import", "Turn other people's descriptions into .dnn");
   command->require_subcommand(1);
   auto options = std::make_shared<ImportOptions>();
-  CLI::App *huggingFace = command->add_subcommand(
-      "huggingface", fmt::format("A config.json of Hugging Face transformers ({})",
-                                 fmt::join(huggingFaceFamilies(), ", ")));
-  huggingFace->add_option("config", options->file, "The config.json")->required();
-  huggingFace->add_option("-o,--output", options->output, "The .dnn to write (default: print it)");
-  huggingFace->add_option("--name", options->name,
-                          "Name of the model (default: of the file or its folder)");
-  huggingFace->footer("Example: accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
-  for (auto [name, what] : {std::pair("onnx", "An ONNX model"),
-                            {"tosa", "A TOSA module"},
-                            {"scalesim", "A layer list of SCALE-Sim"},
-                            {"pipedream", "A profiled graph of PipeDream"}}) {
+  auto importer = [&](const char *name, const std::string &what, const char *argument,
+                      const char *describes, int (*run)(const ImportOptions &)) {
+    CLI::App *one = command->add_subcommand(name, what);
+    one->add_option(argument, options->file, describes)->required();
+    one->add_option("-o,--output", options->output, "The .dnn to write (default: print it)");
+    one->add_option("--name", options->name,
+                    "Name of the model (default: of the file or its folder)");
+    one->callback([options, run, &status] { status = run(*options); });
+    return one;
+  };
+  importer("huggingface",
+           fmt::format("A config.json of Hugging Face transformers ({})",
+                       fmt::join(huggingFaceFamilies(), ", ")),
+           "config", "The config.json", importConfig)
+      ->footer("Example: accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
+  CLI::App *onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model",
+                            "The .onnx", importOnnxFile);
+  onnx->add_option("--size", options->sizes, "NAME=N: an extent that the file leaves open");
+  onnx->add_option("--loss", options->losses,
+                   fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})",
+                               fmt::join(onnxLosses(), ", ")));
+  onnx->footer("Example: accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o "
+               "bert.dnn");
+  importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers",
+           "The topology .csv", importText<importScaleSim>)
+      ->footer("Example: accord import scalesim alexnet.csv -o alexnet.dnn");
+  importer("pipedream", "A profiled graph of PipeDream: given times and sizes", "profile",
+           "The graph.txt", importText<importPipedream>)
+      ->footer("Example: accord import pipedream resnet18.graph.txt -o resnet18.dnn");
+  importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes",
+           "graph", "The .json", importText<importDnnPartitioning>)
+      ->footer("Example: accord import dnn-partitioning gnmt.json -o gnmt.dnn");
+  for (auto [name, what] : {std::pair("tosa", "A TOSA module"), {"linalg", "A Linalg module"}}) {
     CLI::App *later = command->add_subcommand(name, fmt::format("{} (not supported yet)", what));
     later->allow_extras();
     std::string format = name;
@@ -67,7 +143,6 @@ void addImport(CLI::App &app, int &status) {
           refuse(Code::NotSupported, "not supported yet: accord import " + format, false, "import");
     });
   }
-  huggingFace->callback([options, &status] { status = importConfig(*options); });
 }
 
 } // namespace accord

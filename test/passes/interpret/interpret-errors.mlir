@@ -19,3 +19,13 @@ dnn.model @shape (%x: tensor<?x2xf32>) {
   %l = dnn.mse %y, %x : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<f32>
   dnn.loss %l : tensor<f32>
 }
+
+// -----
+
+// expected-error @+1 {{cannot be interpreted: only its time is known, not what it computes}}
+dnn.model @measured(%x: tensor<?x2xf32>) {
+  dnn.parameter @weights : tensor<3xf32>
+  %w = dnn.read @weights : tensor<3xf32>
+  %y = dnn.profiled %x, %w {forward = 1.0 : f64, trained = true, dnn.name = "layer"} : (tensor<?x2xf32>, tensor<3xf32>) -> tensor<f32>
+  dnn.loss %y : tensor<f32>
+}

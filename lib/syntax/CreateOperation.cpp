@@ -1,0 +1,74 @@
+// One dnn operation or parameter, once its operands and attributes are checked.
+#include "lib/syntax/InferenceMessages.h"
+#include "lib/syntax/ModelBuilder.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+
+ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, ValueRange operands,
+                                llvm::ArrayRef<NamedAttribute> attributes, SourceRange range) {
+  ++operations;
+  // Shape errors come back as MLIR diagnostics at this location; they are reported here with a
+  // range and a code.
+  std::string why;
+  FailureOr<Operation *> op = failure();
+  {
+    ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+      if (why.empty())
+        why = diagnostic.str();
+      return success();
+    });
+    op = dnn::createInferred(builder, at(range), dialect, operands, attributes);
+  }
+  if (failed(op)) {
+    diags.error(codeOfInference(why), range,
+                why.empty() ? fmt::format("'{}' does not fit its operands", label.str())
+                            : asWritten(why));
+    return {};
+  }
+  for (Type type : (*op)->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && !checkSize(tensor.getShape(), range))
+      return {};
+  (*op)->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(label));
+  if ((*op)->getNumResults() == 1 || dnn::hasKeptResult(*op))
+    return {Value((*op)->getResult(0))};
+  auto list = std::make_shared<ModelList>();
+  for (Value result : (*op)->getResults())
+    list->push_back({result});
+  return {list};
+}
+
+Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
+                              llvm::ArrayRef<int64_t> shape, SourceRange range) {
+  int64_t copies = 1;
+  for (int64_t count : repeats)
+    if (__builtin_mul_overflow(copies, count, &copies)) {
+      diags.error(Code::NumberTooLarge, range,
+                  "the number of copies of this parameter passes 2^63");
+      return {};
+    }
+  int64_t elements = copies;
+  for (int64_t extent : shape)
+    if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMaxScalars) {
+      diags.error(Code::NumberTooLarge, range, "this parameter has more than 2^58 scalars");
+      return {};
+    }
+  std::string name = role.empty() ? owner.str() : (owner + "." + role).str();
+  // Parameters stand before everything else, in the order of their first use.
+  OpBuilder front(module.getContext());
+  if (lastParameter)
+    front.setInsertionPointAfter(lastParameter);
+  else
+    front.setInsertionPointToStart(&model.getBlock());
+  Location where = at(range);
+  auto declared =
+      dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
+  lastParameter = declared;
+  auto read = dnn::ReadOp::create(builder, where, declared);
+  return read.getResult();
+}
+
+} // namespace accord

@@ -1,0 +1,116 @@
+"""Small ONNX files, right and wrong, one for each thing the importer has to say. Writes all of them into a folder."""
+import os
+import sys
+
+import onnx
+from onnx import TensorProto, helper
+from onnx_models import Graph
+
+
+def wrong_operators(g):
+    x = g.input("x", ["N", 8])
+    for _ in range(3):
+        x = g.node("Softplus", x)
+    g.output(g.node("NonMaxSuppression", g.node("Acos", x)))
+
+
+def open_extents(g):
+    tokens = g.input("tokens", ["N", "length"], True)
+    mask = g.input("mask", ["N", "length", "width"])
+    h = g.node("Gather", g.weight("table", [10, 4]), tokens)
+    g.output(g.node("Add", h, mask))
+
+
+def missing(g):
+    g.input("x", ["N", 8])
+    g.output(g.node("Relu", g.node("Add", "nowhere", "lost")))
+
+
+def cycle(g):
+    x = g.input("x", ["N", 8])
+    a = g.node("Add", x, "value_2")
+    g.output(g.node("Relu", a))
+
+
+def twice(g):
+    x = g.input("x", ["N", 8])
+    g.output(g.node("Relu", x))
+    g.nodes.append(helper.make_node("Tanh", [x], [g.nodes[0].output[0]], name="again"))
+
+
+def huge(g):
+    x = g.input("x", ["N", 2**62, 2**62])
+    g.output(g.node("MatMul", x, g.weight("w", [2**40, 2**40])))
+
+
+def batches(g):
+    g.output(g.node("Add", g.input("x", [4, 8]), g.input("y", [2, 8])))
+
+
+def several(g):
+    """Three nodes that are wrong for different reasons: all are told."""
+    x = g.input("x", ["N", 3, 8, 8])
+    a = g.node("Conv", x, g.weight("w", [4, 3, 3, 3]), pads=[0, 0, 5, 5], name="uneven")
+    b = g.node("Clip", x, g.scalar(-1.0), g.scalar(1.0), name="bounds")
+    c = g.node("Softmax", x, axis=0, name="across")
+    for y in (a, b, g.node("Relu", c)):
+        g.output(y)
+
+
+def fixed_batch(g):
+    """A batch of one, moved behind the tokens as attention layers of some frameworks do."""
+    x = g.input("x", [1, 6, 8])
+    y = g.node("Transpose", x, perm=[1, 0, 2])
+    y = g.node("Reshape", y, g.numbers([6, 2, 4]))
+    y = g.node("Transpose", y, perm=[1, 0, 2])
+    y = g.node("MatMul", y, g.node("Transpose", y, perm=[0, 2, 1]))
+    y = g.node("Reshape", g.node("Softmax", y, axis=-1), g.numbers([1, 12, 6]))
+    g.output(g.node("MatMul", y, g.weight("w", [6, 5])))
+
+
+def same_padding(g):
+    x = g.input("x", ["N", 3, 224, 224])
+    x = g.node("Conv", x, g.weight("w", [8, 3, 3, 3]), strides=[2, 2], auto_pad="SAME_UPPER", name="same")
+    x = g.node("Conv", x, g.weight("v", [8, 8, 3, 3]), strides=[2, 2], pads=[0, 0, 1, 1], name="end")
+    x = g.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1, name="up")
+    x = g.node("Resize", x, "", g.numbers([1.0, 1.0, 2.0, 2.0], TensorProto.FLOAT), mode="nearest")
+    g.output(g.node("Sigmoid", x))
+
+
+def moves(g):
+    """Everything that only moves, and constants folded through shapes."""
+    x = g.input("x", ["N", 4, 6])
+    a, b = g.node("Split", x, axis=1, outputs=2)
+    c = g.node("Concat", a, b, axis=2)
+    c = g.node("Slice", c, g.numbers([1]), g.numbers([2**63 - 1]), g.numbers([2]))
+    n = g.node("Gather", g.node("Shape", c), g.numbers([0], dims=[]))
+    rest = g.node("ReduceProd", g.node("Slice", g.node("Shape", c), g.numbers([1]), g.numbers([3])))
+    shape = g.node("Concat", g.node("Unsqueeze", n, g.numbers([0])), rest, axis=0)
+    c = g.node("Flatten", g.node("Unsqueeze", g.node("Reshape", c, shape), g.numbers([1])))
+    cls = g.node("Expand", g.weight("cls", [1, 22]), g.node("Shape", c))
+    c = g.node("Mul", g.node("Add", c, cls), g.scalar(0.25))
+    c = g.node("LeakyRelu", g.node("Elu", g.node("Neg", g.node("Exp", c))), alpha=0.2)
+    c = g.node("Identity", g.node("Sqrt", g.node("Pow", c, g.scalar(2.0))))
+    g.output(g.gemm(c, 22, 3))
+
+
+CASES = [wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch, same_padding, moves]
+
+
+def main():
+    work = sys.argv[1]
+    for case in CASES:
+        graph = Graph()
+        case(graph)
+        graph.save(os.path.join(work, case.__name__ + ".onnx"))
+    for opset in (6, 99):
+        graph = Graph(opset)
+        moves(graph)
+        graph.save(os.path.join(work, f"opset{opset}.onnx"))
+    whole = open(os.path.join(work, "moves.onnx"), "rb").read()
+    with open(os.path.join(work, "cut.onnx"), "wb") as file:
+        file.write(whole[:len(whole) // 2])
+
+
+if __name__ == "__main__":
+    main()
