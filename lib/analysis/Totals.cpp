@@ -6,8 +6,7 @@ namespace {
 void add(Work &to, const Operation &op, const OperationCost &cost, Count times) {
   to.executions += times;
   to.flops += times * op.flops;
-  if (op.contraction)
-    to.contractionFlops += times * op.flops;
+  to.contractionFlops += times * contractionFlops(op);
   to.bytes += times * op.bytesRead + times * op.bytesWritten;
   to.time += cost.time * static_cast<double>(times);
   to.energy += cost.energy * static_cast<double>(times);
