@@ -3,7 +3,7 @@
 #define ACCORD_DNN_FUSED
 include "dialects/dnn/DnnWork.td"
 
-def Dnn_FusedOp : Dnn_Op<"fused", [IsolatedFromAbove, SingleBlock, Pure, DeclareOpInterfaceMethods<WorkOpInterface,
+def Dnn_FusedOp : Dnn_Op<"fused", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects, DeclareOpInterfaceMethods<WorkOpInterface,
     ["isContraction", "getCoreKind", "getFlops", "getBytesRead"]>]> {
   let summary = "several operations that run as one: what only they use of each other never reaches memory";
   let description = [{

@@ -105,6 +105,7 @@ def Dnn_RepeatOp : Dnn_Op<"repeat", [AttrSizedOperandSegments, AttrSizedResultSe
       return getBlock().getArguments().drop_front(getInits().size());
     }
   }];
+  let hasCanonicalizeMethod = 1;
 }
 
 def Dnn_YieldOp : Dnn_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments, ParentOneOf<["RepeatOp", "FusedOp"]>]> {

@@ -27,7 +27,7 @@ bool movesAll(WorkOpInterface op) {
 
 Family familyOf(Operation *op) {
   auto work = dyn_cast<WorkOpInterface>(op);
-  if (!work || op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
+  if (!work || op->getNumRegions() != 0 || !dnn::isMovable(op) ||
       work.getCoreKind() == WorkCore::None || op->getNumResults() == 0 || !movesAll(work) ||
       dnn::phaseOf(op) == dnn::Phase::Communication)
     return Family::Border;

@@ -3,6 +3,27 @@
 #define ACCORD_SIMPLIFY_PASSES
 include "mlir/Pass/PassBase.td"
 
+def MergeEqual : Pass<"merge-equal", "::mlir::ModuleOp"> {
+  let summary = "compute once what several operations of a block compute";
+  let description = [{
+    Upstream's `cse` for models and training graphs, in which every operation has a name of its own: two operations of a block are equal if
+    kind, operands and attributes are, whatever their names and phases. The first stays, with its name. Two dropouts are never equal.
+    Run it behind `canonicalize`, which makes more operations equal, and before `fuse`.
+
+    Before:
+    ```mlir
+    %a = dnn.gelu %x {dnn.name = "a"} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+    %b = dnn.gelu %x {dnn.name = "b"} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+    %y = dnn.add %a, %b : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    ```
+    After:
+    ```mlir
+    %a = dnn.gelu %x {dnn.name = "a"} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+    %y = dnn.add %a, %a : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    ```
+  }];
+}
+
 def Fuse : Pass<"fuse", "::accord::dnn::TrainingGraphOp"> {
   let summary = "run element-wise work where its tensor is made: one dnn.fused for a chain of operations";
   let description = [{

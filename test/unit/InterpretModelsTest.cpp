@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "passes/train/Passes.h"
 #include <gtest/gtest.h>
@@ -294,6 +295,26 @@ TEST_P(InterpretModels, FusingKeepsTheResultAndTheWorkAndSavesTraffic) {
   EXPECT_TRUE(contractionsOf(fused) == contractionsOf(unfused));
   EXPECT_LT(sumOf(fused, &Operation::bytesRead), sumOf(unfused, &Operation::bytesRead));
   EXPECT_LE(sumOf(fused, &Operation::bytesWritten), sumOf(unfused, &Operation::bytesWritten));
+}
+
+TEST_P(InterpretModels, SimplifyingKeepsTheResult) {
+  dnn::TrainingGraphOp graph = build();
+  ASSERT_TRUE(graph) << diags.text();
+  interpret::StepResult before = result(graph);
+  mlir::PassManager passes(&context);
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(createMergeEqual());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(mlir::createCanonicalizerPass());
+  ASSERT_TRUE(mlir::succeeded(passes.run(program->module())));
+  interpret::StepResult after = result(graph);
+  // Products of factors are rounded once instead of twice.
+  EXPECT_NEAR(before.loss, after.loss, 1e-12 * std::abs(before.loss));
+  ASSERT_EQ(before.gradients.size(), after.gradients.size());
+  for (const auto &[name, copies] : before.gradients)
+    for (size_t i = 0; i < copies.size(); ++i)
+      for (size_t j = 0; j < copies[i].data.size(); ++j)
+        EXPECT_NEAR(copies[i].data[j], after.gradients.at(name)[i].data[j], 1e-12) << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, InterpretModels, ::testing::ValuesIn(kModels),
