@@ -3,6 +3,7 @@
 #include "passes/interpret/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/shard/Passes.h"
+#include "passes/simplify/Passes.h"
 #include "passes/train/Passes.h"
 
 void accord::registerAllPasses() {
@@ -10,5 +11,6 @@ void accord::registerAllPasses() {
   registerInterpretPasses();
   registerSchedulePasses();
   registerShardPasses();
+  registerSimplifyPasses();
   registerTrainPasses();
 }

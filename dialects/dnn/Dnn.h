@@ -17,6 +17,10 @@
 #include "dialects/dnn/WorkHelpers.h"
 #include <array>
 
+namespace mlir {
+class PatternRewriter;
+}
+
 namespace accord::dnn {
 
 /// An attribute that is one integer for both spatial dimensions, or an array of two.
@@ -59,6 +63,8 @@ inline int64_t batchRank(mlir::RankedTensorType type) {
 }
 /// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe).
 bool hasKeptResult(mlir::Operation *op);
+/// Whether an operation may be moved among others: it has no effect but its results.
+bool isMovable(mlir::Operation *op);
 /// The readable unique name (`dnn.name`), empty if none; and the phase, Forward if none.
 llvm::StringRef nameOf(mlir::Operation *op);
 Phase phaseOf(mlir::Operation *op);

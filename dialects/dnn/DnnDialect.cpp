@@ -73,6 +73,8 @@ std::array<int64_t, 2> asPair(Attribute attribute) {
 
 bool hasKeptResult(Operation *op) { return isa<DropoutOp, LstmOp, GruOp, MoeOp>(op); }
 
+bool isMovable(Operation *op) { return isa<DropoutOp>(op) || isMemoryEffectFree(op); }
+
 llvm::StringRef nameOf(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(DnnDialect::kNameAttr);
   return name ? name.getValue() : llvm::StringRef();

@@ -35,7 +35,9 @@ defm Dnn_Sigmoid : Dnn_Unary<"sigmoid", 4, "1 / (1 + exp(-x))", 3, "y", "dy * y 
 defm Dnn_Tanh : Dnn_Unary<"tanh", 1, "tanh(x)", 3, "y", "dy * (1 - y * y)">;
 defm Dnn_Sqrt : Dnn_Unary<"sqrt", 1, "sqrt(x)", 2, "y", "dy / (2 * y)">;
 def Dnn_ExpOp : Dnn_UnaryBase<"exp", 1, "exp(x)">;
-def Dnn_NegOp : Dnn_UnaryBase<"neg", 1, "-x">;
+def Dnn_NegOp : Dnn_UnaryBase<"neg", 1, "-x"> {
+  let hasFolder = 1;
+}
 
 class Dnn_Binary<string mnemonic, string sign> : Dnn_ForwardOp<mnemonic, 1> {
   let summary = "y = a " # sign # " b, element-wise with numpy broadcasting (right-aligned)";
@@ -43,6 +45,7 @@ class Dnn_Binary<string mnemonic, string sign> : Dnn_ForwardOp<mnemonic, 1> {
                     " %a, %b : (tensor<?x16x8xf32>, tensor<16x8xf32>) -> tensor<?x16x8xf32>`";
   let arguments = (ins Dnn_Tensor:$a, Dnn_Tensor:$b);
   let results = (outs Dnn_Tensor:$y);
+  let hasFolder = 1;
 }
 def Dnn_AddOp : Dnn_Binary<"add", "+">;
 def Dnn_SubOp : Dnn_Binary<"sub", "-">;
@@ -54,21 +57,25 @@ def Dnn_ScaleOp : Dnn_WorkOp<"scale", 1, [SameOperandsAndResultType, DeclareOpIn
   let description = "1 FLOP per element.\n`%y = dnn.scale %x {factor = 0.125 : f64} : (tensor<?x8xf32>) -> tensor<?x8xf32>`";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Number:$factor);
   let results = (outs Dnn_Tensor:$y);
+  let hasFolder = 1;
 }
-def Dnn_DropoutOp : Dnn_ForwardOp<"dropout", 2> {
+def Dnn_DropoutOp : Dnn_RandomOp<"dropout", 2> {
   let summary = "y = x * mask / (1 - rate), mask random 0 or 1";
   let description = [{
-    2 FLOP per element. The mask is a second result, one byte per element, kept for the gradient.
+    2 FLOP per element. The mask is a second result, one byte per element, kept for the gradient. It is drawn anew each time: two
+    dropouts of one tensor are two, which the effect on the mask tells passes.
     `%y, %mask = dnn.dropout %x {rate = 0.1 : f64} : (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xi8>)`
   }];
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Rate>:$rate);
-  let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$mask);
+  let results = (outs Dnn_Tensor:$y, Res<Dnn_Tensor, "drawn", [MemAlloc]>:$mask);
+  let hasCanonicalizeMethod = 1;
 }
 def Dnn_DropoutGradOp : Dnn_WorkOp<"dropout_grad", 2> {
   let summary = "gradient of `dnn.dropout`: dx = dy * mask / (1 - rate)";
   let description = "2 FLOP per element.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$mask, Dnn_Rate:$rate);
   let results = (outs Dnn_Tensor:$dx);
+  let hasFolder = 1;
 }
 def Dnn_LeakyReluOp : Dnn_WorkOp<"leaky_relu", 2, [SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "y = x where x > 0, else slope * x";

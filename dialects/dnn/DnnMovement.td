@@ -10,6 +10,7 @@ def Dnn_ReshapeOp : Dnn_ForwardOp<"reshape", 0> {
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$dims);
   let results = (outs Dnn_Tensor:$y);
   let more = Dnn_IsView;
+  let hasFolder = 1;
 }
 def Dnn_TransposeOp : Dnn_ForwardOp<"transpose", 0> {
   let summary = "y's dimension i is x's dimension permutation[i], counted after the batch";
@@ -18,6 +19,7 @@ def Dnn_TransposeOp : Dnn_ForwardOp<"transpose", 0> {
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$permutation);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::transposeWork(getOperation(), *getPermutation());";
+  let hasFolder = 1;
 }
 def Dnn_ConcatOp : Dnn_ForwardOp<"concat", 0> {
   let summary = "operands joined along `axis`";
@@ -25,6 +27,7 @@ def Dnn_ConcatOp : Dnn_ForwardOp<"concat", 0> {
     "`%y = dnn.concat %a, %b {axis = 0 : i64} : (tensor<?x64x8x8xf32>, tensor<?x32x8x8xf32>) -> tensor<?x96x8x8xf32>`";
   let arguments = (ins Variadic<Dnn_Tensor>:$xs, OptionalAttr<Dnn_Int>:$axis);
   let results = (outs Dnn_Tensor:$y);
+  let hasFolder = 1;
 }
 def Dnn_SplitOp : Dnn_ForwardOp<"split", 0> {
   let summary = "`parts` equal pieces along `axis`";
@@ -33,6 +36,7 @@ def Dnn_SplitOp : Dnn_ForwardOp<"split", 0> {
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$parts, OptionalAttr<Dnn_Int>:$axis);
   let results = (outs Variadic<Dnn_Tensor>:$ys);
   let work = "return ::accord::dnn::pointwiseWork(getOperation(), getX().getType());";
+  let hasFolder = 1;
 }
 def Dnn_SliceOp : Dnn_ForwardOp<"slice", 0> {
   let summary = "`size` elements along `axis` from `start`";
@@ -41,6 +45,7 @@ def Dnn_SliceOp : Dnn_ForwardOp<"slice", 0> {
   let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$axis, DefaultValuedAttr<Dnn_Int, "0">:$start, OptionalAttr<Dnn_Int>:$size);
   let results = (outs Dnn_Tensor:$y);
   let more = Dnn_ReadsTouched;
+  let hasFolder = 1;
 }
 def Dnn_PadSliceOp : Dnn_WorkOp<"pad_slice", 0> {
   let summary = "a slice put back at `start` along `axis` into zeros: gradient of `dnn.slice`";
@@ -68,6 +73,7 @@ def Dnn_ReduceDimensionsOp : Dnn_WorkOp<"reduce_dimensions", 1> {
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::reduceWork(getOperation(), getX().getType(), getDimensions());";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Dnn_BroadcastOp : Dnn_WorkOp<"broadcast", 0> {
   let summary = "x repeated along the result's dimensions `dimensions` (counted from the batch), which it lacks";

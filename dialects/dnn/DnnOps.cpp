@@ -1,6 +1,7 @@
 // Generated operation code, and creation by name.
 #include "dialects/dnn/Dnn.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 #include <cmath>
 
 using namespace mlir;

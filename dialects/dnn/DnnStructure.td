@@ -105,10 +105,11 @@ def Dnn_RepeatOp : Dnn_Op<"repeat", [AttrSizedOperandSegments, AttrSizedResultSe
       return getBlock().getArguments().drop_front(getInits().size());
     }
   }];
+  let hasCanonicalizeMethod = 1;
 }
 
-def Dnn_YieldOp : Dnn_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments, HasParent<"RepeatOp">]> {
-  let summary = "end of an iteration: next carried values, and values stashed for the reverse";
+def Dnn_YieldOp : Dnn_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments, ParentOneOf<["RepeatOp", "FusedOp"]>]> {
+  let summary = "end of an iteration: next carried values, and values stashed for the reverse; or of a fused operation: its results";
   let arguments = (ins Variadic<Dnn_Value>:$carried, Variadic<Dnn_Value>:$stashed);
   let assemblyFormat = [{
     ($carried^ `:` type($carried))? (`stash` `(` $stashed^ `:` type($stashed) `)`)? attr-dict

@@ -8,8 +8,8 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 // An operation with `flops` floating-point operations per point of the domain that `work` (C++) returns.
-class Dnn_WorkOp<string mnemonic, int flops, list<Trait> traits = []>
-    : Dnn_Op<mnemonic, !listconcat(traits, [Pure, WorkOpInterface])> {
+class Dnn_WorkOp<string mnemonic, int flops, list<Trait> traits = [], list<Trait> effects = [Pure]>
+    : Dnn_Op<mnemonic, !listconcat(traits, effects, [WorkOpInterface])> {
   code work = "return ::accord::dnn::pointwiseWork(getOperation());";
   code more = "";
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -19,6 +19,10 @@ class Dnn_WorkOp<string mnemonic, int flops, list<Trait> traits = []>
 // A forward operation: result types follow from operands and attributes, and it has a gradient.
 class Dnn_ForwardOp<string mnemonic, int flops, list<Trait> traits = []>
     : Dnn_WorkOp<mnemonic, flops, !listconcat(traits, [InferTypeOpAdaptor, DeclareOpInterfaceMethods<DifferentiableOpInterface>])>;
+// As above, with a result that no other execution gives: it may be left out or moved, never shared.
+class Dnn_RandomOp<string mnemonic, int flops>
+    : Dnn_WorkOp<mnemonic, flops, [InferTypeOpAdaptor, DeclareOpInterfaceMethods<DifferentiableOpInterface>],
+                 [AlwaysSpeculatable, ConditionallySpeculatable, MemoryEffectsOpInterface]>;
 
 // C++ fragments for `more`.
 defvar Dnn_IsContraction = "bool isContraction() { return true; }\n";

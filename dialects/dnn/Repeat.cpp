@@ -1,6 +1,8 @@
 // The repeat: syntax and shape.
 #include "dialects/dnn/Verify.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace accord;
@@ -109,6 +111,71 @@ void RepeatOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {"count", "label", "reverse", "operandSegmentSizes", "resultSegmentSizes"});
+}
+
+/// Leaves out what nobody reads (stashes, slices, carried values that only carry themselves on);
+/// what every iteration hands on unchanged is the value from outside.
+LogicalResult RepeatOp::canonicalize(RepeatOp op, PatternRewriter &rewriter) {
+  YieldOp yield = op.getYield();
+  SmallVector<Value> inits, unstashed, carried, stashed;
+  SmallVector<Type> types;
+  llvm::BitVector dropped(op.getBlock().getNumArguments());
+  SmallVector<Value> results(op.getNumResults()); // null: the next of the new repeat
+  unsigned size = op.getInits().size();
+  for (unsigned i = 0; i < size; ++i) {
+    BlockArgument argument = op.getBlock().getArgument(i);
+    bool invariant = yield.getCarried()[i] == argument;
+    bool unread = op.getCarried()[i].use_empty() && argument.use_empty();
+    if (invariant || unread) {
+      dropped.set(i);
+      results[i] = op.getInits()[i];
+      continue;
+    }
+    inits.push_back(op.getInits()[i]);
+    carried.push_back(yield.getCarried()[i]);
+  }
+  for (auto [i, stack] : llvm::enumerate(op.getUnstashed()))
+    if (op.getBlock().getArgument(size + i).use_empty())
+      dropped.set(size + i);
+    else
+      unstashed.push_back(stack);
+  bool less = dropped.any();
+  for (auto [i, stack] : llvm::enumerate(op.getStashed()))
+    if (stack.use_empty()) {
+      less = true;
+    } else {
+      stashed.push_back(yield.getStashed()[i]);
+      types.push_back(stack.getType());
+    }
+  if (!less)
+    return failure();
+
+  auto smaller = RepeatOp::create(rewriter, op.getLoc(), op.getCount(), op.getLabel(), inits,
+                                  unstashed, types, op.getReverse());
+  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  Block &block = op.getBlock();
+  rewriter.modifyOpInPlace(yield, [&] {
+    yield.getCarriedMutable().assign(carried);
+    yield.getStashedMutable().assign(stashed);
+  });
+  // Inits stand outside, so the body may use them.
+  for (unsigned i = 0; i < size; ++i)
+    if (dropped[i])
+      rewriter.replaceAllUsesWith(block.getArgument(i), op.getInits()[i]);
+  block.eraseArguments(dropped);
+  smaller.getBody().getBlocks().clear();
+  rewriter.inlineRegionBefore(op.getBody(), smaller.getBody(), smaller.getBody().end());
+  unsigned next = 0;
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    bool gone = i < size ? results[i] != nullptr : op.getResult(i).use_empty();
+    if (!gone)
+      results[i] = smaller.getResult(next++);
+  }
+  for (auto [from, to] : llvm::zip(op.getResults(), results))
+    if (to)
+      rewriter.replaceAllUsesWith(from, to);
+  rewriter.eraseOp(op);
+  return success();
 }
 
 YieldOp RepeatOp::getYield() { return cast<YieldOp>(getBlock().getTerminator()); }

@@ -6,8 +6,8 @@ namespace {
 void add(Work &to, const Operation &op, const OperationCost &cost, Count times) {
   to.executions += times;
   to.flops += times * op.flops;
-  if (op.contraction && op.phase != Phase::Recompute)
-    to.contractionFlops += times * op.flops;
+  if (op.phase != Phase::Recompute)
+    to.contractionFlops += times * contractionFlops(op);
   to.bytes += times * op.bytesRead + times * op.bytesWritten;
   to.time += cost.time * static_cast<double>(times);
   to.energy += cost.energy * static_cast<double>(times);

@@ -58,6 +58,8 @@ std::unique_ptr<CostModel> makeCostModel(const std::string &name) {
 
 std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query,
                                                    Assumptions &assumptions) const {
+  if (query.parts)
+    return roofline(query, *query.parts, assumptions);
   auto computed = compute(query, assumptions);
   if (auto *issue = std::get_if<Issue>(&computed))
     return std::move(*issue);

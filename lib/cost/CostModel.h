@@ -12,6 +12,12 @@
 
 namespace accord {
 
+/// Time of the arithmetic alone, and how it was computed.
+struct ComputeTime {
+  Seconds time;
+  std::string formula; ///< "flops / (count * peak * efficiency) = 2.1e9 / (1 * 3.12e14 * 1)"
+};
+
 /// One question to a model: this operation, on all `count` instances of this core, in this
 /// arithmetic.
 struct CostQuery {
@@ -20,16 +26,12 @@ struct CostQuery {
   int core;         ///< index into Machine::cores
   std::string type; ///< arithmetic after fallback; the core states a peak for it, or is described
                     ///< by its array or lanes
+  /// Of a fused operation: what its parts compute, each of which the model was asked for.
+  const ComputeTime *parts = nullptr;
 };
 
 /// Words for the report, each once, in sorted order.
 using Assumptions = std::set<std::string>;
-
-/// Time of the arithmetic alone, and how it was computed.
-struct ComputeTime {
-  Seconds time;
-  std::string formula; ///< "flops / (count * peak * efficiency) = 2.1e9 / (1 * 3.12e14 * 1)"
-};
 
 /// Implementations are stateless: they are called from several threads and must give the same
 /// answer each time.
@@ -38,8 +40,8 @@ public:
   virtual ~CostModel() = default;
   /// Time of the arithmetic alone; an Issue when the core lacks a number that the model needs.
   virtual std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &) const = 0;
-  /// The whole cost. Default: `roofline(query, compute(query))`. Override it to model memory
-  /// differently.
+  /// The whole cost. Default: `roofline(query, compute(query))`, with `query.parts` where it is
+  /// given. Override it to model memory differently.
   virtual std::variant<OperationCost, Issue> cost(const CostQuery &, Assumptions &) const;
 };
 

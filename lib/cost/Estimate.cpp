@@ -139,25 +139,28 @@ public:
     }
     if (op.givenSeconds)
       return given(op, assumptions);
-    auto choice = chooseCore(op, machine_);
-    if (!choice) {
-      bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
-      return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""),
-                     noCore(op, machine_, ofKind)};
-    }
+    auto chosen = choose(op, assumptions);
+    if (auto *failure = std::get_if<Failure>(&chosen))
+      return std::move(*failure);
+    const CoreChoice *choice = &std::get<CoreChoice>(chosen);
     const Core &core = machine_.cores[choice->core];
-    if (choice->type != op.type)
-      assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
-                                     op.type, core.name, choice->type));
-    if (core.kind != op.core)
-      assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does them",
-                                     choice->type, name(core.kind), core.name, name(op.core)));
     std::string model = modelFor(core, name_);
-    auto result = models_.at(model)->cost({op, machine_, choice->core, choice->type}, assumptions);
+    CostQuery query{op, machine_, choice->core, choice->type};
+    std::vector<PartCost> parts;
+    ComputeTime ofParts;
+    if (!op.parts.empty()) {
+      auto computed = computeParts(op, parts, assumptions);
+      if (auto *failure = std::get_if<Failure>(&computed))
+        return std::move(*failure);
+      ofParts = std::move(std::get<ComputeTime>(computed));
+      query.parts = &ofParts;
+    }
+    auto result = models_.at(model)->cost(query, assumptions);
     if (auto *missing = std::get_if<Issue>(&result)) // what the core or its memories do not state
       return Failure{fmt::format("{} {}", missing->code, choice->core), std::move(*missing)};
     OperationCost &priced = std::get<OperationCost>(result);
     priced.model = model;
+    priced.parts = std::move(parts);
     if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
       return Failure{
           priced.bound == "compute" ? fmt::format("time {}", choice->core) : "time " + priced.bound,
@@ -200,6 +203,67 @@ private:
                       {}},
                      cost.time.value};
     return cost;
+  }
+
+  /// The core of an operation, with what was assumed to find it.
+  std::variant<CoreChoice, Failure> choose(const Operation &op, Assumptions &assumptions) const {
+    auto choice = chooseCore(op, machine_);
+    if (!choice) {
+      bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
+      return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""),
+                     noCore(op, machine_, ofKind)};
+    }
+    const Core &core = machine_.cores[choice->core];
+    if (choice->type != op.type)
+      assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
+                                     op.type, core.name, choice->type));
+    if (core.kind != op.core)
+      assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does them",
+                                     choice->type, name(core.kind), core.name, name(op.core)));
+    return *choice;
+  }
+
+  /// The parts of a fused operation, tile by tile: those of one core one after the other, those of
+  /// different cores at the same time.
+  std::variant<ComputeTime, Failure> computeParts(const Operation &op, std::vector<PartCost> &parts,
+                                                  Assumptions &assumptions) const {
+    std::map<int, Seconds> ofCore;
+    std::string each;
+    for (const FusedPart &part : op.parts) {
+      Operation alone;
+      alone.name = part.name;
+      alone.kind = part.kind;
+      alone.core = part.core;
+      alone.type = part.type;
+      alone.flops = part.flops;
+      alone.contraction = part.contraction;
+      alone.domain = part.domain;
+      alone.location = op.location;
+      auto chosen = choose(alone, assumptions);
+      if (auto *failure = std::get_if<Failure>(&chosen))
+        return std::move(*failure);
+      const CoreChoice &choice = std::get<CoreChoice>(chosen);
+      auto computed = models_.at(modelFor(machine_.cores[choice.core], name_))
+                          ->compute({alone, machine_, choice.core, choice.type}, assumptions);
+      if (auto *missing = std::get_if<Issue>(&computed))
+        return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
+      const ComputeTime &time = std::get<ComputeTime>(computed);
+      parts.push_back({choice.core, choice.type, time.time});
+      ofCore[choice.core] += time.time;
+      each += fmt::format("{}{} on {}: {} = {:.6g} s", each.empty() ? "" : ", ", part.name,
+                          machine_.cores[choice.core].name, time.formula, time.time.value);
+    }
+    ComputeTime joint;
+    for (const auto &[core, time] : ofCore)
+      if (time > joint.time)
+        joint.time = time;
+    joint.formula =
+        fmt::format("{} [{}]", ofCore.size() > 1 ? "largest sum of a core" : "sum", each);
+    if (ofCore.size() > 1)
+      assumptions.insert(
+          "parts of a fused operation on different cores overlap tile by tile, and it "
+          "holds all of these cores while it runs");
+    return joint;
   }
 
   const Machine &machine_;

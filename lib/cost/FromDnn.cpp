@@ -41,6 +41,15 @@ std::string describe(dnn::PrecisionAttr precision) {
   return "mixed(" + element + ")";
 }
 
+/// Arithmetic of an operation's inner loop: that of its first float operand.
+std::string typeOf(mlir::Operation &op) {
+  for (mlir::Value typed : op.getOperands())
+    if (isa<RankedTensorType>(typed.getType()) &&
+        isa<FloatType>(getElementTypeOrSelf(typed.getType())))
+      return arithmetic(typed.getType());
+  return Operation().type;
+}
+
 class Extractor {
 public:
   Extractor(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches) : source(graph) {
@@ -58,6 +67,8 @@ private:
   void operation(mlir::Operation &op, RegionId region);
   void repeat(dnn::RepeatOp op, OperationId id, RegionId region);
   void work(WorkOpInterface op, Operation &into);
+  std::vector<Loop> loops(WorkOpInterface op);
+  void parts(dnn::FusedOp op, Operation &into);
   void gradientBuffers(mlir::Operation &op, Operation &into);
   void residents();
   std::string unique(mlir::Operation &op);
@@ -128,11 +139,32 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   into.bytesWritten = *written;
   into.givenSeconds = op.getGivenSeconds(out.microbatch);
   into.contraction = op.isContraction();
+  into.domain = loops(op);
+}
+
+std::vector<Loop> Extractor::loops(WorkOpInterface op) {
+  std::vector<Loop> domain;
   Work w = op.getWork();
   for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))
-    into.domain.push_back({ShapedType::isDynamic(extent) ? out.microbatch : extent,
-                           kind == utils::IteratorType::reduction ? IteratorKind::Reduction
-                                                                  : IteratorKind::Parallel});
+    domain.push_back({ShapedType::isDynamic(extent) ? out.microbatch : extent,
+                      kind == utils::IteratorType::reduction ? IteratorKind::Reduction
+                                                             : IteratorKind::Parallel});
+  return domain;
+}
+
+void Extractor::parts(dnn::FusedOp op, Operation &into) {
+  for (WorkOpInterface body : op.getBodies()) {
+    FusedPart part;
+    part.name = dnn::nameOf(body).str();
+    part.kind = body->getName().stripDialect().str();
+    part.core = body.getCoreKind() == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
+    part.type = typeOf(*body.getOperation());
+    part.flops = body.getFlops(out.microbatch).value_or(0); // their sum was checked
+    part.contraction = body.isContraction();
+    part.domain = loops(body);
+    into.parts.push_back(std::move(part));
+  }
+  into.type = typeOf(*op.getMain().getOperation());
 }
 
 /// Results that feed a gradient buffer are written there: no memory of their own, and a read when
@@ -217,17 +249,14 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
       described.phase == Phase::Forward ? Category::Activations : Category::Temporaries;
   for (mlir::Value result : op.getResults())
     described.results.push_back(define(result, region, category));
-  for (mlir::Value typed : op.getOperands())
-    if (isa<RankedTensorType>(typed.getType()) &&
-        isa<FloatType>(getElementTypeOrSelf(typed.getType()))) {
-      described.type = arithmetic(typed.getType());
-      break;
-    }
+  described.type = typeOf(op);
   if (auto update = dyn_cast<dnn::UpdateOp>(op))
     described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
   if (auto worker = dyn_cast<WorkOpInterface>(op)) {
     work(worker, described);
     gradientBuffers(op, described);
+    if (auto fused = dyn_cast<dnn::FusedOp>(op))
+      parts(fused, described);
   }
   // Views, several results of one, too: they stay in the storage of what they show.
   if (described.core == CoreKind::None && !described.operands.empty() && !isa<dnn::RepeatOp>(op))

@@ -74,6 +74,12 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
   OperationId id = 0;
   while (id < g.operations.size() && g.operations[id].name != operation)
     ++id;
+  if (id == g.operations.size()) // what was fused is found where it went
+    for (id = 0; id < g.operations.size() &&
+                 none_of(
+                     g.operations[id].parts,
+                     [&](const FusedPart &part) { return part.name == operation; });)
+      ++id;
   if (id == g.operations.size()) {
     StringRef nearest;
     unsigned best = std::max<unsigned>(2, static_cast<unsigned>(operation.size() / 2));
@@ -114,6 +120,9 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
                              plan.machine.memories[l].name);
     line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
     addDomain(op, line);
+    for (const FusedPart &part : op.parts)
+      line("part", fmt::format("{} ({}), {}", part.name, part.kind,
+                               formatSi(static_cast<double>(part.flops), "FLOP")));
     if (!cost.model.empty())
       line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);

@@ -5,6 +5,7 @@
 #include "lib/emit/Summary.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -96,18 +97,28 @@ public:
     return Error::success();
   }
 
+  static double arithmetic(const LatencyOperation::Part &part, double B, double S,
+                           double compute = 1) {
+    if (part.rate <= 0)
+      return 0;
+    double extents = 1, padded = 1;
+    for (const auto &tiling : part.tilings) {
+      double extent = tiling.extent(B, S), tile = static_cast<double>(tiling.tile);
+      extents = extents * extent;
+      padded = padded * std::ceil(extent / tile) * tile;
+    }
+    double utilization = part.tilings.empty() ? 1 : extents / padded;
+    return part.flops(B, S) / (part.rate * compute * utilization);
+  }
+
   static double timeOf(const LatencyOperation &op, double B, double S, double compute = 1,
                        double bandwidth = 1) {
-    double longest = 0;
-    if (op.rate > 0) {
-      double extents = 1, padded = 1;
-      for (const auto &tiling : op.tilings) {
-        double extent = tiling.extent(B, S), tile = static_cast<double>(tiling.tile);
-        extents = extents * extent;
-        padded = padded * std::ceil(extent / tile) * tile;
-      }
-      double utilization = op.tilings.empty() ? 1 : extents / padded;
-      longest = op.flops(B, S) / (op.rate * compute * utilization);
+    double longest = arithmetic({op.flops, op.rate, op.tilings}, B, S, compute);
+    for (const auto &core : op.cores) {
+      double sum = 0;
+      for (const LatencyOperation::Part &part : core)
+        sum += arithmetic(part, B, S, compute);
+      longest = std::max(longest, sum);
     }
     for (const auto &level : op.traffic)
       longest =
@@ -118,24 +129,41 @@ public:
 private:
   using Tilings = std::vector<LatencyOperation::Tiling>;
 
-  bool fits(OperationId id, const LatencyOperation &op) {
-    LatencyOperation alone = op;
-    alone.traffic.clear();
+  /// What is priced at one rate: an operation, or a part of a fused one.
+  struct Piece {
+    OperationId id;
+    std::optional<size_t> part;
+
+    double compute(const LatencySample &s) const {
+      const OperationCost &cost = s.costs->operations[id];
+      return (part ? cost.parts[*part].compute : cost.compute).value;
+    }
+    int64_t flops(const LatencySample &s) const {
+      const Operation &op = s.graph->operations[id];
+      return part ? op.parts[*part].flops : op.flops;
+    }
+    const std::vector<Loop> &domain(const LatencySample &s) const {
+      const Operation &op = s.graph->operations[id];
+      return part ? op.parts[*part].domain : op.domain;
+    }
+  };
+
+  bool fits(const Piece &piece, const LatencyOperation::Part &priced) {
     return all_of(samples, [&](const LatencySample &s) {
       return close(
-          timeOf(alone, static_cast<double>(s.microbatch), static_cast<double>(s.sequence)),
-          s.costs->operations[id].compute.value);
+          arithmetic(priced, static_cast<double>(s.microbatch), static_cast<double>(s.sequence)),
+          piece.compute(s));
     });
   }
 
   /// Extents (rows of the product, columns, depth, elements) as the array and vector models read
   /// them off the domain.
-  std::vector<Tilings> tilings(OperationId id, const Core &core) {
+  std::vector<Tilings> tilings(const Piece &piece, const Core &core) {
     std::vector<Tilings> all = {{}};
     std::array<SmallVector<int64_t>, 4> values;
     for (const LatencySample &s : samples) {
       int64_t m = 1, n = 1, k = 1;
-      for (const Loop &loop : s.graph->operations[id].domain)
+      for (const Loop &loop : piece.domain(s))
         if (loop.kind == IteratorKind::Reduction) {
           k *= std::max<int64_t>(loop.extent, 1);
         } else {
@@ -159,33 +187,60 @@ private:
   }
 
   Error rate(OperationId id, LatencyOperation &out) {
+    const Operation &op = plan.graph.operations[id];
     const OperationCost &cost = plan.costs.operations[id];
-    if (all_of(samples,
-               [&](const LatencySample &s) { return s.costs->operations[id].compute.value == 0; }))
+    if (op.parts.empty()) {
+      LatencyOperation::Part whole{out.flops, 0, {}};
+      if (Error e = rate({id, {}}, cost.core, cost.type.empty() ? op.type : cost.type, whole))
+        return e;
+      out.rate = whole.rate;
+      out.tilings = std::move(whole.tilings);
       return check(id, out);
-    if (cost.core >= 0) {
-      const Core &core = plan.machine.cores[cost.core];
-      std::string type = cost.type.empty() ? plan.graph.operations[id].type : cost.type;
+    }
+    std::map<int, std::vector<LatencyOperation::Part>> cores;
+    for (size_t i = 0; i < op.parts.size(); ++i) {
+      LatencyOperation::Part part;
+      Piece piece{id, i};
+      if (Error e = polynomial(id, "FLOPs", part.flops, [&](const LatencySample &s) {
+            return static_cast<double>(piece.flops(s));
+          }))
+        return e;
+      if (Error e = rate(piece, cost.parts[i].core, cost.parts[i].type, part))
+        return e;
+      cores[cost.parts[i].core].push_back(std::move(part));
+    }
+    for (auto &[core, parts] : cores)
+      out.cores.push_back(std::move(parts));
+    return check(id, out);
+  }
+
+  /// Rate and tilings that give what the cost model says.
+  Error rate(const Piece &piece, int coreIndex, const std::string &type,
+             LatencyOperation::Part &out) {
+    if (all_of(samples, [&](const LatencySample &s) { return piece.compute(s) == 0; }))
+      return Error::success();
+    if (coreIndex >= 0) {
+      const Core &core = plan.machine.cores[coreIndex];
       double peak = peakOfOne(plan.machine, core, type).value;
       // In the order the cost models multiply, so that the bits agree.
       out.rate = peak * static_cast<double>(core.count) * core.efficiency;
-      for (Tilings &candidate : tilings(id, core)) {
+      for (Tilings &candidate : tilings(piece, core)) {
         out.tilings = std::move(candidate);
-        if (out.rate > 0 && fits(id, out))
-          return check(id, out);
+        if (out.rate > 0 && fits(piece, out))
+          return Error::success();
       }
     }
     // Another cost model: any constant rate will do.
     out.tilings.clear();
     const LatencySample &first = samples.front();
-    out.rate = static_cast<double>(first.graph->operations[id].flops) /
-               first.costs->operations[id].compute.value;
-    if (fits(id, out))
-      return check(id, out);
+    out.rate = static_cast<double>(piece.flops(first)) / piece.compute(first);
+    if (fits(piece, out))
+      return Error::success();
     return createStringError(
         "operation '%s': cost model '%s' gives it a time that is no constant rate and no tiling "
         "of an array or of lanes",
-        out.name.c_str(), cost.model.c_str());
+        plan.graph.operations[piece.id].name.c_str(),
+        plan.costs.operations[piece.id].model.c_str());
   }
 
   const Plan &plan;
@@ -199,7 +254,8 @@ Error sameStructure(const Plan &plan, const LatencySample &s) {
               s.costs->operations.size() == a.operations.size();
   for (size_t i = 0; same && i < a.operations.size(); ++i)
     same = a.operations[i].name == b.operations[i].name &&
-           a.operations[i].region == b.operations[i].region;
+           a.operations[i].region == b.operations[i].region &&
+           a.operations[i].parts.size() == b.operations[i].parts.size();
   for (size_t i = 0; same && i < a.regions.size(); ++i)
     same = a.regions[i].count == b.regions[i].count;
   return same ? Error::success()

@@ -116,20 +116,33 @@ private:
     line("    return {} : i64\n  }}", value("arith.select {}, {}, {} : i64", exact, near, ceil));
   }
 
+  std::string arithmetic(const LatencyOperation::Part &part) {
+    std::string rate = constant(part.rate), extents, padding;
+    for (const auto &tiling : part.tilings) {
+      std::string extent = polynomial(tiling.extent);
+      std::string whole = value("func.call @padded({}, {}) : (f64, f64) -> f64", extent,
+                                constant(static_cast<double>(tiling.tile)));
+      extents = extents.empty() ? extent : binary("mulf", extents, extent);
+      padding = padding.empty() ? whole : binary("mulf", padding, whole);
+    }
+    if (!extents.empty())
+      rate = binary("mulf", rate, binary("divf", extents, padding));
+    return binary("divf", polynomial(part.flops), rate);
+  }
+
   std::string seconds(const LatencyOperation &op) {
     std::string longest;
-    if (op.rate > 0) {
-      std::string rate = constant(op.rate), extents, padding;
-      for (const auto &tiling : op.tilings) {
-        std::string extent = polynomial(tiling.extent);
-        std::string whole = value("func.call @padded({}, {}) : (f64, f64) -> f64", extent,
-                                  constant(static_cast<double>(tiling.tile)));
-        extents = extents.empty() ? extent : binary("mulf", extents, extent);
-        padding = padding.empty() ? whole : binary("mulf", padding, whole);
-      }
-      if (!extents.empty())
-        rate = binary("mulf", rate, binary("divf", extents, padding));
-      longest = binary("divf", polynomial(op.flops), rate);
+    if (op.rate > 0)
+      longest = arithmetic({op.flops, op.rate, op.tilings});
+    for (const auto &core : op.cores) {
+      std::string sum;
+      for (const LatencyOperation::Part &part : core)
+        if (part.rate > 0) {
+          std::string one = arithmetic(part);
+          sum = sum.empty() ? one : binary("addf", sum, one);
+        }
+      if (!sum.empty())
+        longest = longest.empty() ? sum : binary("maximumf", longest, sum);
     }
     for (const auto &level : op.traffic) {
       std::string time = binary("divf", polynomial(level.bytes), constant(level.bandwidth));

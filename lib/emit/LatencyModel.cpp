@@ -85,8 +85,12 @@ private:
     line("static inline double {}_larger(double a, double b) {{ return a > b ? a : b; }}", n);
     line("static inline int64_t {}_later(int64_t a, int64_t b) {{ return a > b ? a : b; }}", n);
     bool tiled = false;
-    for (const LatencyOperation &op : in.operations)
+    for (const LatencyOperation &op : in.operations) {
       tiled |= !op.tilings.empty();
+      for (const auto &core : op.cores)
+        for (const LatencyOperation::Part &part : core)
+          tiled |= !part.tilings.empty();
+    }
     if (tiled)
       line("/* x rounded up to whole tiles */\n"
            "static inline double {}_padded(double x, double tile) {{\n"
@@ -112,20 +116,31 @@ private:
     return fmt::format("{}_{}_{}_ps", n, cName(in.regions[r].name), r);
   }
 
+  std::string arithmetic(const LatencyOperation::Part &part) {
+    std::string rate = literal(part.rate) + " * compute";
+    if (!part.tilings.empty()) {
+      std::string extents, padded;
+      for (const auto &tiling : part.tilings) {
+        extents += (extents.empty() ? "(" : " * (") + tiling.extent.code() + ")";
+        padded += (padded.empty() ? "" : " * ") +
+                  fmt::format("{}_padded({}, {}.0)", n, tiling.extent.code(), tiling.tile);
+      }
+      rate += fmt::format(" * ({} / ({}))", extents, padded);
+    }
+    return fmt::format("({}) / ({})", part.flops.code(), rate);
+  }
+
   std::string time(const LatencyOperation &op) {
     std::string compute;
-    if (op.rate > 0) {
-      std::string rate = literal(op.rate) + " * compute";
-      if (!op.tilings.empty()) {
-        std::string extents, padded;
-        for (const auto &tiling : op.tilings) {
-          extents += (extents.empty() ? "(" : " * (") + tiling.extent.code() + ")";
-          padded += (padded.empty() ? "" : " * ") +
-                    fmt::format("{}_padded({}, {}.0)", n, tiling.extent.code(), tiling.tile);
-        }
-        rate += fmt::format(" * ({} / ({}))", extents, padded);
-      }
-      compute = fmt::format("({}) / ({})", op.flops.code(), rate);
+    if (op.rate > 0)
+      compute = arithmetic({op.flops, op.rate, op.tilings});
+    for (const auto &core : op.cores) {
+      std::string sum;
+      for (const LatencyOperation::Part &part : core)
+        if (part.rate > 0)
+          sum += (sum.empty() ? "" : " + ") + arithmetic(part);
+      if (!sum.empty())
+        compute = compute.empty() ? sum : fmt::format("{}_larger({},\n      {})", n, compute, sum);
     }
     for (const auto &level : op.traffic) {
       std::string latency = level.latency > 0 ? literal(level.latency) + " + " : "";
@@ -157,11 +172,11 @@ private:
       for (OperationId before : op.after)
         start = start == "0" ? fmt::format("end{}", before)
                              : fmt::format("{}_later({}, end{})", n, start, before);
-      std::string duration =
-          op.body != kNone
-              ? fmt::format("{} * {}(B, S, compute, bandwidth)", op.count, ident(op.body))
-          : op.rate > 0 || !op.traffic.empty() ? fmt::format("{}_ps({})", n, time(op))
-                                               : "0";
+      std::string duration = op.body != kNone ? fmt::format("{} * {}(B, S, compute, bandwidth)",
+                                                            op.count, ident(op.body))
+                             : op.rate > 0 || !op.cores.empty() || !op.traffic.empty()
+                                 ? fmt::format("{}_ps({})", n, time(op))
+                                 : "0";
       line("  /* {} ({}, {}) */", comment(op.name), comment(op.kind), name(op.phase));
       std::string sum = duration == "0" ? start
                         : start == "0"  ? duration

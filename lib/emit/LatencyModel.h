@@ -17,6 +17,12 @@ struct LatencyOperation {
     Polynomial extent;
     int64_t tile = 1;
   };
+  /// Arithmetic at a rate.
+  struct Part {
+    Polynomial flops;
+    double rate = 0; ///< FLOP/s of all instances; 0: no arithmetic that takes time
+    std::vector<Tiling> tilings;
+  };
   struct Level {
     int memory = 0; ///< index into LatencyModelInput::levels
     Polynomial bytes;
@@ -27,6 +33,9 @@ struct LatencyOperation {
   Polynomial flops;
   double rate = 0; ///< FLOP/s of all instances; 0: no arithmetic that takes time
   std::vector<Tiling> tilings;
+  /// Of a fused operation, by core: those of one core add up, the largest sum is the arithmetic.
+  /// `rate` is 0 then.
+  std::vector<std::vector<Part>> cores;
   std::vector<Level> traffic;
   RegionId body = kNone; ///< of a repeat: its time is `count` times the body's
   int64_t count = 1;

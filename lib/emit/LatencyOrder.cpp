@@ -89,9 +89,10 @@ private:
       }
       return held;
     }
-    if (slot.core >= 0)
-      held.lanes.insert({slot.core, slot.instance});
     const OperationCost &cost = plan.costs.operations[slot.operation];
+    for (int core = 0; core < static_cast<int>(plan.machine.cores.size()); ++core)
+      if (holds(cost, core))
+        held.lanes.insert({core, slot.instance});
     for (size_t l = 0; l < cost.transfer.size(); ++l)
       if (cost.transfer[l].value > 0 && cost.time.value > 0)
         held.share[l] = cost.transfer[l] / cost.time;

@@ -49,6 +49,9 @@ bool checkOperations(const WorkGraph &g, Path p) {
       return fail(p.index(i).field("body"), "no region of this operation has this number");
     if (op.flops < 0 || op.bytesRead < 0 || op.bytesWritten < 0)
       return fail(p.index(i), "a count below zero");
+    for (const FusedPart &part : op.parts)
+      if (part.flops < 0)
+        return fail(p.index(i).field("parts"), "a count below zero");
     if (!within(op.operands, g.values.size(), p.index(i).field("operands"), kNoValue) ||
         !within(op.results, g.values.size(), p.index(i).field("results"), kNoValue))
       return false;
@@ -144,6 +147,12 @@ bool checkIndices(const Plan &plan, Path p) {
   for (size_t i = 0; i < costs.size(); ++i) {
     if (costs[i].core < -1 || costs[i].core >= static_cast<int64_t>(plan.machine.cores.size()))
       return fail(p.field("costs").field("operations").index(i).field("core"), kNoCore);
+    if (!costs[i].parts.empty() && costs[i].parts.size() != g.operations[i].parts.size())
+      return fail(p.field("costs").field("operations").index(i).field("parts"),
+                  "expected one per part");
+    for (const PartCost &part : costs[i].parts)
+      if (part.core < -1 || part.core >= static_cast<int64_t>(plan.machine.cores.size()))
+        return fail(p.field("costs").field("operations").index(i).field("parts"), kNoCore);
     if (costs[i].bytes.size() > memories || costs[i].transfer.size() > memories)
       return fail(p.field("costs").field("operations").index(i),
                   "more levels than the machine has memories");

@@ -127,12 +127,18 @@ bool fromJSON(const json::Value &e, TensorAccess &a, Path p) {
   return bool(
       Fields(e, p)("tensor", a.tensor)("shape", a.shape)("map", a.map)("written", a.written));
 }
+bool fromJSON(const json::Value &e, FusedPart &part, Path p) {
+  return bool(
+      Fields(e, p)("name", part.name)("kind", part.kind)("core", part.core)("type", part.type)(
+          "flops", part.flops)("contraction", part.contraction)("domain", part.domain));
+}
 bool fromJSON(const json::Value &e, Operation &op, Path p) {
   return bool(Fields(e, p)("name", op.name)("kind", op.kind)("phase", op.phase)("core", op.core)(
                   "type", op.type)("flops", op.flops)("bytes_read", op.bytesRead)(
                   "bytes_written", op.bytesWritten)("contraction", op.contraction)
                   .maybe("given_s", op.givenSeconds)
                   .maybe("domain", op.domain)
+                  .maybe("parts", op.parts)
                   .maybe("accesses", op.accesses)
                   .ids("operands", op.operands)
                   .ids("results", op.results)
@@ -183,10 +189,16 @@ bool fromJSON(const json::Value &e, Machine &m, Path p) {
                   "origins", m.origins)("memories", m.memories)("cores", m.cores)
                   .location(m.location));
 }
+bool fromJSON(const json::Value &e, PartCost &c, Path p) {
+  return bool(Fields(e, p).narrow("core", c.core)("type", c.type)("compute_s", c.compute));
+}
 bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
-  return bool(Fields(e, p).narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)(
-      "compute_s", c.compute)("bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)(
-      "model", c.model)("type", c.type)("bound", c.bound)("formula", c.formula));
+  return bool(
+      Fields(e, p)
+          .narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)("compute_s", c.compute)(
+              "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
+              "type", c.type)("bound", c.bound)("formula", c.formula)
+          .maybe("parts", c.parts));
 }
 bool fromJSON(const json::Value &e, Costs &c, Path p) {
   return bool(Fields(e, p)("assumptions", c.assumptions)("operations", c.operations));

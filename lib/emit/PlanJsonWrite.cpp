@@ -55,6 +55,14 @@ json::Value write(const Value &v) {
   return o;
 }
 
+json::Value write(const std::vector<Loop> &domain) {
+  return list(domain, [](const Loop &loop) {
+    return json::Value(
+        json::Object{{"extent", loop.extent},
+                     {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
+  });
+}
+
 json::Value write(const Operation &op) {
   json::Object o{{"name", jsonString(op.name)},   {"kind", jsonString(op.kind)},
                  {"phase", name(op.phase)},       {"core", name(op.core)},
@@ -65,10 +73,16 @@ json::Value write(const Operation &op) {
   if (op.givenSeconds)
     o["given_s"] = *op.givenSeconds;
   if (!op.domain.empty())
-    o["domain"] = list(op.domain, [](const Loop &loop) {
-      return json::Value(
-          json::Object{{"extent", loop.extent},
-                       {"kind", loop.kind == IteratorKind::Parallel ? "parallel" : "reduction"}});
+    o["domain"] = write(op.domain);
+  if (!op.parts.empty())
+    o["parts"] = list(op.parts, [](const FusedPart &part) {
+      return json::Value(json::Object{{"name", jsonString(part.name)},
+                                      {"kind", jsonString(part.kind)},
+                                      {"core", name(part.core)},
+                                      {"type", jsonString(part.type)},
+                                      {"flops", part.flops},
+                                      {"contraction", part.contraction},
+                                      {"domain", write(part.domain)}});
     });
   if (!op.accesses.empty())
     o["accesses"] = list(op.accesses, [](const TensorAccess &a) {
@@ -163,17 +177,24 @@ json::Value write(const Machine &m) {
 json::Value write(const Costs &costs) {
   return json::Object{{"assumptions", strings(costs.assumptions)},
                       {"operations", list(costs.operations, [](const OperationCost &c) {
-                         return json::Value(json::Object{{"core", c.core},
-                                                         {"time_s", c.time.value},
-                                                         {"cycles", c.cycles.value},
-                                                         {"compute_s", c.compute.value},
-                                                         {"bytes", units(c.bytes)},
-                                                         {"transfer_s", units(c.transfer)},
-                                                         {"energy_J", c.energy.value},
-                                                         {"model", jsonString(c.model)},
-                                                         {"type", jsonString(c.type)},
-                                                         {"bound", jsonString(c.bound)},
-                                                         {"formula", jsonString(c.formula)}});
+                         json::Object o{{"core", c.core},
+                                        {"time_s", c.time.value},
+                                        {"cycles", c.cycles.value},
+                                        {"compute_s", c.compute.value},
+                                        {"bytes", units(c.bytes)},
+                                        {"transfer_s", units(c.transfer)},
+                                        {"energy_J", c.energy.value},
+                                        {"model", jsonString(c.model)},
+                                        {"type", jsonString(c.type)},
+                                        {"bound", jsonString(c.bound)},
+                                        {"formula", jsonString(c.formula)}};
+                         if (!c.parts.empty())
+                           o["parts"] = list(c.parts, [](const PartCost &part) {
+                             return json::Value(json::Object{{"core", part.core},
+                                                             {"type", jsonString(part.type)},
+                                                             {"compute_s", part.compute.value}});
+                           });
+                         return json::Value(std::move(o));
                        })}};
 }
 

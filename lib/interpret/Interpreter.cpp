@@ -88,7 +88,7 @@ private:
       auto one = [&](auto op) { return structure(op); };
       if (llvm::Error error =
               TypeSwitch<Operation *, llvm::Error>(&op)
-                  .Case<dnn::ReadOp, dnn::GradientOp, dnn::RepeatOp>(one)
+                  .Case<dnn::ReadOp, dnn::GradientOp, dnn::RepeatOp, dnn::FusedOp>(one)
                   .Case<dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp,
                         dnn::TakePartOp>([&](auto op) { return exchange(op); })
                   .Default([&](Operation *op) { return compute(op); }))
@@ -169,6 +169,18 @@ private:
       for (size_t i = 0; i < sum.data.size(); ++i)
         sum.data[i] += value.data[i];
     }
+    return llvm::Error::success();
+  }
+
+  llvm::Error structure(dnn::FusedOp op) {
+    for (auto &device : values)
+      for (auto [argument, operand] : llvm::zip(op.getBody().getArguments(), op.getOperands()))
+        device[argument] = device.lookup(operand);
+    if (llvm::Error error = blockOf(op.getBlock()))
+      return error;
+    for (auto &device : values)
+      for (auto [result, given] : llvm::zip(op.getResults(), op.getYield().getCarried()))
+        device[result] = device.lookup(given);
     return llvm::Error::success();
   }
 

@@ -4,6 +4,13 @@
 
 namespace accord {
 
+/// What one part of a fused operation costs.
+struct PartCost {
+  int core = -1;    ///< index into Machine::cores
+  std::string type; ///< arithmetic whose peak was used
+  Seconds compute;
+};
+
 struct OperationCost {
   int core = -1;            ///< index into Machine::cores; -1: no core needed (view) or a repeat
   Seconds time;             ///< of one execution
@@ -17,7 +24,17 @@ struct OperationCost {
       type; ///< arithmetic whose peak was used; differs from the operation's type after a fallback
   std::string bound;   ///< "compute", "bandwidth hbm", "view", or "critical path" for a repeat
   std::string formula; ///< in symbols and with the numbers substituted, for `accord explain`
+  /// Of a fused operation, one per `Operation::parts`: `compute` is the largest of the cores' sums.
+  std::vector<PartCost> parts;
 };
+
+/// Whether an operation holds a core while it runs: its own, and those that parts of it compute on.
+inline bool holds(const OperationCost &cost, int core) {
+  for (const PartCost &part : cost.parts)
+    if (part.core == core && part.compute.value > 0)
+      return true;
+  return cost.core == core;
+}
 
 struct Costs {
   std::vector<OperationCost>

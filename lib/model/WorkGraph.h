@@ -52,7 +52,6 @@ struct Loop {
   IteratorKind kind = IteratorKind::Parallel;
 };
 
-/// One operation of one region, executed once per iteration of that region.
 /// How an operation reaches one of its tensors; for people, nothing computes with it.
 struct TensorAccess {
   std::string tensor; ///< a parameter or the operation that made it; empty for a result
@@ -61,6 +60,17 @@ struct TensorAccess {
   bool written = false;
 };
 
+/// What a fused operation is made of: an operation that runs inside of it.
+struct FusedPart {
+  std::string name, kind;
+  CoreKind core = CoreKind::Vector;
+  std::string type = "fp32"; ///< arithmetic of its inner loop
+  int64_t flops = 0;
+  bool contraction = false;
+  std::vector<Loop> domain;
+};
+
+/// One operation of one region, executed once per iteration of that region.
 struct Operation {
   std::string name; ///< unique in the graph: "block.fc1", "block.fc1.weight_gradient"
   std::string kind; ///< "linear", "layer_norm", "contract", "repeat"
@@ -74,6 +84,9 @@ struct Operation {
   std::optional<double> givenSeconds;
   bool contraction = false;  ///< multiply-accumulates (counts towards model FLOPs)
   std::vector<Loop> domain;  ///< iteration domain from WorkOpInterface
+  /// Of a fused operation, in order; else empty. `flops` is their sum, and `core`, `type`, `contraction` and `domain` are
+  /// those of the main one: the contraction, if there is one.
+  std::vector<FusedPart> parts;
   std::vector<TensorAccess> accesses; ///< operands, then results; empty unless `describeAccesses` was called
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
@@ -81,6 +94,16 @@ struct Operation {
   RegionId body = kNone;    ///< of a repeat
   SourceLocation location;
 };
+
+/// FLOPs of multiply-accumulates: those that count towards model FLOPs.
+inline int64_t contractionFlops(const Operation &op) {
+  if (op.parts.empty())
+    return op.contraction ? op.flops : 0;
+  int64_t sum = 0;
+  for (const FusedPart &part : op.parts)
+    sum += part.contraction ? part.flops : 0;
+  return sum;
+}
 
 /// A block of operations in dependence order. Region 0 is the whole step.
 /// A repeat's body runs `count` times; `carried` values make iteration i+1 depend on iteration i.

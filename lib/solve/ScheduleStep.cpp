@@ -84,8 +84,9 @@ private:
           if (loads_[body].memories[m] > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), kWhole});
       } else {
-        if (costs_.operations[id].core >= 0)
-          usage.push_back({static_cast<uint32_t>(costs_.operations[id].core), 1});
+        for (size_t c = 0; c < cores; ++c)
+          if (holds(costs_.operations[id], static_cast<int>(c)))
+            usage.push_back({static_cast<uint32_t>(c), 1});
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           if (int64_t ppm = share(id, m); ppm > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), ppm});
@@ -112,8 +113,9 @@ private:
           load.memories[m] += graph_.regions[body].count * loads_[body].memories[m];
         continue;
       }
-      if (cost.core >= 0)
-        load.cores[cost.core] += durations_[id].value;
+      for (size_t c = 0; c < load.cores.size(); ++c)
+        if (holds(cost, static_cast<int>(c)))
+          load.cores[c] += durations_[id].value;
       for (size_t m = 0; m < load.memories.size(); ++m)
         load.memories[m] += transferOf(id, m);
     }
@@ -156,8 +158,9 @@ private:
           if (work > 0)
             jobs[resource].push_back({windows_.head[id], times * work, windows_.tail[id]});
         };
-        if (int core = costs_.operations[id].core; core >= 0)
-          add(static_cast<size_t>(core), durations_[id].value);
+        for (size_t c = 0; c < cores; ++c)
+          if (holds(costs_.operations[id], static_cast<int>(c)))
+            add(c, durations_[id].value);
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           add(cores + m, transferOf(id, m));
       }

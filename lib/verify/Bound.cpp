@@ -40,7 +40,7 @@ long double workOf(const Proof &p, RegionId r, size_t resource) {
     else if (resource >= cores)
       sum += std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
                       static_cast<long double>(p.durations[id]));
-    else if (cost.core == static_cast<int>(resource))
+    else if (holds(cost, static_cast<int>(resource)))
       sum += static_cast<long double>(p.durations[id]);
   }
   return sum;
@@ -75,7 +75,7 @@ int64_t workBound(const Proof &p, const Walk &w) {
       if (resource >= cores)
         used = std::min(static_cast<long double>(p.durations[id]),
                         cost.transfer[resource - cores].value * 1e12L);
-      else if (cost.core == static_cast<int>(resource))
+      else if (holds(cost, static_cast<int>(resource)))
         used = static_cast<long double>(p.durations[id]);
       if (used < 1 || items[id].times == 0)
         continue;

@@ -22,6 +22,68 @@ int bits(const std::string &type) {
 
 bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
 
+double peakOf(const Core &core, const std::string &type, const Machine &machine) {
+  auto stated = core.peak.find(type);
+  return stated != core.peak.end() ? stated->second.value
+         : core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols) *
+                               machine.clock.value
+                         : static_cast<double>(core.lanes) * machine.clock.value;
+}
+
+/// What the kind of an operation and its arithmetic allow; the least time at the core's peak.
+double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKind kind,
+                 bool contraction, const std::string &asked, const std::string &type, double flops,
+                 int index) {
+  const Core &core = p.plan.machine.cores[index];
+  if (core.kind != kind && !(contraction && core.kind == CoreKind::Vector))
+    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind),
+           core.name, name(core.kind));
+  bool floats = !integer(asked) && integer(type);
+  if (bits(type) < bits(asked) && !(integer(asked) && type == "fp32"))
+    floats = true;
+  if (floats)
+    p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
+  return flops > 0 ? flops / (static_cast<double>(core.count) * peakOf(core, type, p.plan.machine) *
+                              core.efficiency)
+                   : 0;
+}
+
+/// Time of the arithmetic at the peak. Of a fused operation: the largest sum of a core, and whether
+/// the plan adds up what it says of the parts.
+double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
+  if (op.parts.empty())
+    return proveCore(p, op, op.name, op.core, op.contraction, op.type, cost.type,
+                     static_cast<double>(op.flops), cost.core);
+  std::map<int, double> least, said;
+  Count flops = 0;
+  for (size_t i = 0; i < op.parts.size(); ++i) {
+    const FusedPart &part = op.parts[i];
+    const PartCost &one = cost.parts[i];
+    flops += part.flops;
+    double time = proveCore(p, op, part.name, part.core, part.contraction, part.type, one.type,
+                            static_cast<double>(part.flops), one.core);
+    if (one.compute.value < time * (1 - 1e-9))
+      p.find("A0910", op.location,
+             "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,
+             one.compute.value, time);
+    least[one.core] += time;
+    said[one.core] += one.compute.value;
+  }
+  if (flops != op.flops)
+    p.find("A0910", op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
+           static_cast<double>(flops));
+  auto largest = [](const std::map<int, double> &of) {
+    double most = 0;
+    for (const auto &[core, time] : of)
+      most = std::max(most, time);
+    return most;
+  };
+  if (!close(largest(said), cost.compute.value))
+    p.find("A0910", op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s",
+           op.name, cost.compute.value, largest(said));
+  return largest(least);
+}
+
 void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) {
   const Operation &op = p.operation(id);
   const OperationCost &cost = p.plan.costs.operations[id];
@@ -46,15 +108,14 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) 
     return;
   }
   const Core &core = machine.cores[cost.core];
-  if (core.kind != op.core && !(op.contraction && core.kind == CoreKind::Vector))
-    p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", op.name, name(op.core),
-           core.name, name(core.kind));
-  bool floats = !integer(op.type) && integer(cost.type);
-  if (bits(cost.type) < bits(op.type) && !(integer(op.type) && cost.type == "fp32"))
-    floats = true;
-  if (floats)
-    p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", op.name, cost.type,
-           op.type);
+  if (op.parts.size() != cost.parts.size())
+    return p.find("A0910", op.location, "'{}' has {} parts, its cost is for {}", op.name,
+                  op.parts.size(), cost.parts.size());
+  for (const PartCost &part : cost.parts)
+    if (part.core < 0 || part.core >= static_cast<int>(machine.cores.size()))
+      return p.find("A0910", op.location, "a part of '{}' runs on core {} of {}", op.name,
+                    part.core, machine.cores.size());
+  double compute = proveCompute(p, op, cost);
 
   if (cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
     ++given[cost.model];
@@ -76,14 +137,7 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) 
             moved);
     time = std::max(time, transfer);
   }
-  auto stated = core.peak.find(cost.type);
-  double peak = stated != core.peak.end() ? stated->second.value
-                : core.rows > 0           ? 2.0 * static_cast<double>(core.rows) *
-                                                static_cast<double>(core.cols) * machine.clock.value
-                                          : static_cast<double>(core.lanes) * machine.clock.value;
-  double compute =
-      flops > 0 ? flops / (static_cast<double>(core.count) * peak * core.efficiency) : 0;
-  if (cost.model == "peak") {
+  if (cost.model == "peak" && op.parts.empty()) {
     differs("compute time", cost.compute.value, compute);
   } else {
     if (cost.compute.value < compute * (1 - 1e-9))

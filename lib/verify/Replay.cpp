@@ -43,8 +43,9 @@ void proveCores(Proof &p, const Walk &w) {
     for (const Slot &slot : region.slots)
       instance[slot.operation] = slot.instance;
   for (const Execution &e : w.executions)
-    if (int core = p.plan.costs.operations[e.operation].core; core >= 0 && e.end > e.start)
-      lanes[{core, instance[e.operation]}].push_back({e.start, e.end, e.operation});
+    for (int core = 0; core < static_cast<int>(p.plan.machine.cores.size()); ++core)
+      if (holds(p.plan.costs.operations[e.operation], core) && e.end > e.start)
+        lanes[{core, instance[e.operation]}].push_back({e.start, e.end, e.operation});
   for (auto &[lane, busy] : lanes) {
     order(busy, [](const Busy &a, const Busy &b) {
       return std::tie(a.start, a.operation) < std::tie(b.start, b.operation);

@@ -1,11 +1,15 @@
 // Whole models of the catalogue, scaled down: gradients against finite differences, through
 // repeats, shared parameters, dropout and whatever else meets in them.
 #include "dialects/Register.h"
+#include "lib/cost/FromDnn.h"
 #include "lib/interpret/Interpreter.h"
+#include "lib/model/Check.h"
 #include "lib/syntax/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/simplify/Passes.h"
 #include "passes/train/Passes.h"
 #include <gtest/gtest.h>
 
@@ -196,35 +200,121 @@ train t = nested() on a100_80g {
 })"},
 };
 
-class InterpretModels : public ::testing::TestWithParam<Model> {};
+class InterpretModels : public ::testing::TestWithParam<Model> {
+protected:
+  InterpretModels()
+      : context(everything(), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
+    context.loadAllAvailableDialects();
+    sources.add("model.dnn", GetParam().text);
+  }
+
+  /// The training graph of the model; null after errors.
+  dnn::TrainingGraphOp build() {
+    ElaborateOptions options;
+    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+    program = std::make_unique<Program>(diags, context, "model.dnn", options);
+    auto job = program->job();
+    if (!job || !program->model(*job))
+      return {};
+    batch = job->batch;
+    BuildTrainingGraphOptions training;
+    training.optimizer = "sgd";
+    training.precision = "fp32";
+    mlir::PassManager passes(&context);
+    passes.addPass(createBuildTrainingGraph(training));
+    if (mlir::failed(passes.run(program->module())))
+      return {};
+    return *program->module().getOps<dnn::TrainingGraphOp>().begin();
+  }
+
+  /// Loss and all gradients.
+  interpret::StepResult result(dnn::TrainingGraphOp graph) {
+    auto inputs = llvm::cantFail(interpret::randomInputs(graph, batch, 7));
+    return llvm::cantFail(interpret::interpret(graph, inputs));
+  }
+
+  static mlir::DialectRegistry everything() {
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+
+  mlir::MLIRContext context;
+  SourceManager sources;
+  Diagnostics diags;
+  std::unique_ptr<Program> program;
+  int64_t batch = 1;
+};
+
+void expectSame(const interpret::StepResult &before, const interpret::StepResult &after) {
+  EXPECT_EQ(before.loss, after.loss);
+  ASSERT_EQ(before.gradients.size(), after.gradients.size());
+  for (const auto &[name, copies] : before.gradients)
+    for (size_t i = 0; i < copies.size(); ++i)
+      EXPECT_EQ(copies[i].data, after.gradients.at(name)[i].data) << name;
+}
+
+Count sumOf(const WorkGraph &graph, int64_t Operation::*what) {
+  Count sum = 0;
+  for (OperationId id = 0; id < graph.operations.size(); ++id)
+    sum += graph.executions(id) * graph.operations[id].*what;
+  return sum;
+}
+Count contractionsOf(const WorkGraph &graph) {
+  Count sum = 0;
+  for (OperationId id = 0; id < graph.operations.size(); ++id)
+    sum += graph.executions(id) * contractionFlops(graph.operations[id]);
+  return sum;
+}
 
 } // namespace
 
 TEST_P(InterpretModels, GradientsEqualFiniteDifferences) {
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  SourceManager sources;
-  Diagnostics diags(sources);
-  sources.add("model.dnn", GetParam().text);
-  ElaborateOptions options;
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
-  Program program(diags, context, "model.dnn", options);
-  auto job = program.job();
-  ASSERT_TRUE(job) << diags.text();
-  ASSERT_TRUE(program.model(*job)) << diags.text();
-  mlir::PassManager passes(&context);
-  BuildTrainingGraphOptions training;
-  training.optimizer = "sgd";
-  training.precision = "fp32";
-  passes.addPass(createBuildTrainingGraph(training));
-  ASSERT_TRUE(mlir::succeeded(passes.run(program.module())));
-  auto graph = *program.module().getOps<dnn::TrainingGraphOp>().begin();
-  auto inputs = llvm::cantFail(interpret::randomInputs(graph, job->batch, 7));
+  dnn::TrainingGraphOp graph = build();
+  ASSERT_TRUE(graph) << diags.text();
+  auto inputs = llvm::cantFail(interpret::randomInputs(graph, batch, 7));
   auto check = llvm::cantFail(interpret::checkDerivatives(graph, inputs, 12));
   EXPECT_GE(check.checked, 20);
   EXPECT_LT(check.largestError, 1e-5) << check.where;
+}
+
+TEST_P(InterpretModels, FusingKeepsTheResultAndTheWorkAndSavesTraffic) {
+  dnn::TrainingGraphOp graph = build();
+  ASSERT_TRUE(graph) << diags.text();
+  interpret::StepResult before = result(graph);
+  std::string error;
+  WorkGraph unfused = workGraphFrom(graph, batch, 2, error).value();
+  mlir::PassManager passes(&context);
+  passes.addNestedPass<dnn::TrainingGraphOp>(createFuse());
+  ASSERT_TRUE(mlir::succeeded(passes.run(program->module())));
+  expectSame(before, result(graph));
+  WorkGraph fused = workGraphFrom(graph, batch, 2, error).value();
+  EXPECT_TRUE(check(fused).empty());
+  EXPECT_LT(fused.operations.size(), unfused.operations.size());
+  EXPECT_TRUE(sumOf(fused, &Operation::flops) == sumOf(unfused, &Operation::flops));
+  EXPECT_TRUE(contractionsOf(fused) == contractionsOf(unfused));
+  EXPECT_LT(sumOf(fused, &Operation::bytesRead), sumOf(unfused, &Operation::bytesRead));
+  EXPECT_LE(sumOf(fused, &Operation::bytesWritten), sumOf(unfused, &Operation::bytesWritten));
+}
+
+TEST_P(InterpretModels, SimplifyingKeepsTheResult) {
+  dnn::TrainingGraphOp graph = build();
+  ASSERT_TRUE(graph) << diags.text();
+  interpret::StepResult before = result(graph);
+  mlir::PassManager passes(&context);
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(createMergeEqual());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(mlir::createCanonicalizerPass());
+  ASSERT_TRUE(mlir::succeeded(passes.run(program->module())));
+  interpret::StepResult after = result(graph);
+  // Products of factors are rounded once instead of twice.
+  EXPECT_NEAR(before.loss, after.loss, 1e-12 * std::abs(before.loss));
+  ASSERT_EQ(before.gradients.size(), after.gradients.size());
+  for (const auto &[name, copies] : before.gradients)
+    for (size_t i = 0; i < copies.size(); ++i)
+      for (size_t j = 0; j < copies[i].data.size(); ++j)
+        EXPECT_NEAR(copies[i].data[j], after.gradients.at(name)[i].data[j], 1e-12) << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, InterpretModels, ::testing::ValuesIn(kModels),

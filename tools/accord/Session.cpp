@@ -84,6 +84,9 @@ void addProgramOptions(CLI::App &command, Options &options) {
                      "Passes to run on the model, before its training graph is built");
   command.add_option("--passes", options.passes,
                      "Passes to run on the training graph, as a pipeline: 'a,b{option=1}'");
+  command.add_flag("--fuse", options.fuse,
+                   "Run element-wise work where its tensor is made: in one operation with the "
+                   "product or normalization before it");
   command.add_option("--threads", options.threads, "Threads to use; the result is the same")
       ->check(CLI::Range(1, 256));
   command.add_option("--effort", options.effort, "Rounds of schedule improvement")
@@ -216,7 +219,8 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
   if (policy != "none")
     build = "recompute{policy=" + policy + "}," + build;
   if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
-      !runPasses(*own, options.passes, "--passes"))
+      !runPasses(*own, options.passes, "--passes") ||
+      (options.fuse && !runPasses(*own, "dnn.training_graph(fuse)", "--fuse")))
     return nullptr;
   auto built = own->getOps<dnn::TrainingGraphOp>();
   if (built.empty()) {

@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::string> plugins;
   std::string modelPasses; ///< pipeline run on the model, before the training graph is built
   std::string passes;      ///< pipeline run on the training graph
+  bool fuse = false;       ///< run the pass `fuse` after them
   std::string output = "out";
   unsigned threads = 1;
   unsigned effort = 4;
