@@ -43,7 +43,14 @@ Partitioner::~Partitioner() {
 }
 
 LogicalResult Partitioner::run() {
-  if (failed(addAxis(graph, options.axis, options.devices)))
+  WalkResult known = graph.walk([&](Operation *op) {
+    if (op->getNumRegions() == 0 || isa<dnn::TrainingGraphOp, dnn::MicrobatchOp, dnn::RepeatOp,
+                                        dnn::OptimizerStepOp>(op))
+      return WalkResult::advance();
+    return WalkResult(op->emitError() << "'" << op->getName() << "' cannot be divided among devices"
+                                      << (isa<dnn::FusedOp>(op) ? ": shard before fuse" : ""));
+  });
+  if (known.wasInterrupted() || failed(addAxis(graph, options.axis, options.devices)))
     return failure();
   Block &micro = graph.getMicrobatch().getBlock();
   Block made;
