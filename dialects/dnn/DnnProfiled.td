@@ -19,6 +19,7 @@ def Dnn_ProfiledOp : Dnn_ForwardOp<"profiled", 0> {
   let arguments = (ins Variadic<Dnn_Tensor>:$xs, OptionalAttr<Dnn_Seconds>:$forward, DefaultValuedAttr<Dnn_Seconds, "0">:$backward,
                        OptionalAttr<Dnn_Int>:$elements, DefaultValuedAttr<BoolAttr, "false">:$trained);
   let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::sampleWork(getOperation());";
   let more = Dnn_IsGiven;
 }
 def Dnn_ProfiledGradOp : Dnn_WorkOp<"profiled_grad", 0> {
@@ -26,7 +27,7 @@ def Dnn_ProfiledGradOp : Dnn_WorkOp<"profiled_grad", 0> {
   let description = "No FLOP and no bytes. `kept` are the operands of the forward operation, which are kept for it.";
   let arguments = (ins Dnn_Tensor:$dy, Variadic<Dnn_Tensor>:$kept, Dnn_Seconds:$backward);
   let results = (outs Variadic<Dnn_Tensor>:$dxs);
-  let work = "return ::accord::dnn::pointwiseWork(getOperation(), getDy().getType());";
+  let work = "return ::accord::dnn::sampleWork(getOperation());";
   let more = Dnn_IsGiven;
 }
 #endif

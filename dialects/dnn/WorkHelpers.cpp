@@ -217,6 +217,25 @@ Work lossWork(Operation *op) {
   return work;
 }
 
+Work sampleWork(Operation *op) {
+  Work work;
+  MLIRContext *c = op->getContext();
+  auto batched = [](Type type) { return batchRank(cast<RankedTensorType>(type)) > 0; };
+  bool samples = llvm::any_of(op->getOperandTypes(), batched);
+  bool all = llvm::all_of(op->getResultTypes(), batched);
+  work.domain.push_back(samples ? ShapedType::kDynamic : 1);
+  work.kinds.push_back(samples && !all ? IteratorType::reduction : IteratorType::parallel);
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  for (Type type : types) {
+    SmallVector<AffineExpr> exprs(cast<RankedTensorType>(type).getRank(), getAffineConstantExpr(0, c));
+    if (batched(type))
+      exprs[0] = getAffineDimExpr(0, c);
+    work.maps.push_back(AffineMap::get(1, 0, exprs, c));
+  }
+  return work;
+}
+
 SmallVector<IteratorType> kindsOf(AffineMap result, ArrayRef<int64_t> domain) {
   SmallVector<IteratorType> kinds(domain.size(), IteratorType::reduction);
   SmallVector<unsigned> uses(domain.size(), 0);

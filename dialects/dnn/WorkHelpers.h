@@ -37,6 +37,9 @@ Work recurrentWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTe
 Work moeWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType w1, mlir::RankedTensorType kept);
 Work lossWork(mlir::Operation *op);
 
+/// Domain: the samples alone. Nobody knows what happens inside one; what has no batch is read or summed over all.
+Work sampleWork(mlir::Operation *op);
+
 /// Iterator kinds of a contraction: a dimension is parallel when its points reach different elements of the result, that is when it
 /// stands in one expression of `result` only and the terms of that expression do not overlap (mixed radix).
 llvm::SmallVector<mlir::utils::IteratorType> kindsOf(mlir::AffineMap result, llvm::ArrayRef<int64_t> domain);
