@@ -73,7 +73,7 @@ LogicalResult FusedOp::verifyRegions() {
   unsigned contractions = 0;
   for (Operation &op : getBlock().without_terminator()) {
     auto work = dyn_cast<WorkOpInterface>(op);
-    if (!work || !isMovable(&op) || op.getNumRegions() != 0)
+    if (!work || !isMovable(&op) || op.getNumRegions() != 0 || work.getCoreKind() == WorkCore::Network)
       return op.emitError() << "'" << op.getName() << "' cannot be part of 'dnn.fused'";
     contractions += work.isContraction();
   }

@@ -28,8 +28,8 @@ bool movesAll(WorkOpInterface op) {
 Family familyOf(Operation *op) {
   auto work = dyn_cast<WorkOpInterface>(op);
   if (!work || op->getNumRegions() != 0 || !dnn::isMovable(op) ||
-      work.getCoreKind() == WorkCore::None || op->getNumResults() == 0 || !movesAll(work) ||
-      dnn::phaseOf(op) == dnn::Phase::Communication)
+      work.getCoreKind() == WorkCore::None || work.getCoreKind() == WorkCore::Network ||
+      op->getNumResults() == 0 || !movesAll(work) || dnn::phaseOf(op) == dnn::Phase::Communication)
     return Family::Border;
   // A contraction with a second result is a whole layer: recurrent, or a mixture of experts.
   if (work.isContraction())
@@ -98,9 +98,11 @@ public:
     Block &inside = body.emplaceBlock();
     llvm::SetVector<Value> operands;
     DenseMap<Value, Value> known; // outside -> inside
-    for (Operation *member : members)
+    for (Operation *member : members) {
+      member->moveBefore(&inside, inside.end());
       for (OpOperand &operand : member->getOpOperands())
-        operand.set(bring(operand.get(), members, inside, operands, known, member));
+        operand.set(bring(operand.get(), inside, operands, known, member));
+    }
     // The members stand in the body now, behind the views that were brought; views that nobody
     // outside needs are gone.
     for (bool gone = true; gone;) {
@@ -145,12 +147,10 @@ private:
     placeView(view->getOperand(0).getDefiningOp());
     view->moveBefore(&block, block.end());
   }
-  /// The value as the body sees it: a member's, a view of one made again, or an argument. Moves the
-  /// member to the end of the body.
-  Value bring(Value value, ArrayRef<Operation *> members, Block &inside,
-              llvm::SetVector<Value> &operands, DenseMap<Value, Value> &known, Operation *member) {
-    if (member && member->getBlock() != &inside)
-      member->moveBefore(&inside, inside.end());
+  /// The value as a member in the body sees it: of another member, of a view made again before it,
+  /// or an argument.
+  Value bring(Value value, Block &inside, llvm::SetVector<Value> &operands,
+              DenseMap<Value, Value> &known, Operation *member) {
     Operation *maker = value.getDefiningOp();
     if (maker && maker->getBlock() == &inside)
       return value;
@@ -158,9 +158,9 @@ private:
       return there;
     Operation *origin = shown(value).getDefiningOp();
     if (origin && origin->getBlock() == &inside) { // seen through views
-      Value base = bring(maker->getOperand(0), members, inside, operands, known, nullptr);
+      Value base = bring(maker->getOperand(0), inside, operands, known, member);
       Operation *again = maker->clone();
-      inside.getOperations().insert(member ? Block::iterator(member) : inside.end(), again);
+      inside.getOperations().insert(Block::iterator(member), again);
       again->setOperand(0, base);
       replaced.insert(maker);
       return known[value] = again->getResult(0);

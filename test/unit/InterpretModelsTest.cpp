@@ -1,17 +1,10 @@
 // Whole models of the catalogue, scaled down: gradients against finite differences, through
 // repeats, shared parameters, dropout and whatever else meets in them.
-#include "dialects/Register.h"
+#include "TrainingGraphFixture.h"
 #include "lib/cost/FromDnn.h"
-#include "lib/interpret/Interpreter.h"
 #include "lib/model/Check.h"
-#include "lib/syntax/Elaborate.h"
-#include "mlir/IR/DialectRegistry.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/simplify/Passes.h"
-#include "passes/train/Passes.h"
-#include <gtest/gtest.h>
 
 using namespace accord;
 
@@ -202,57 +195,18 @@ train t = nested() on a100_80g {
 
 class InterpretModels : public ::testing::TestWithParam<Model> {
 protected:
-  InterpretModels()
-      : context(everything(), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
-    context.loadAllAvailableDialects();
-    sources.add("model.dnn", GetParam().text);
-  }
-
-  /// The training graph of the model; null after errors.
-  dnn::TrainingGraphOp build() {
-    ElaborateOptions options;
-    options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
-    program = std::make_unique<Program>(diags, context, "model.dnn", options);
-    auto job = program->job();
-    if (!job || !program->model(*job))
-      return {};
-    batch = job->batch;
-    BuildTrainingGraphOptions training;
-    training.optimizer = "sgd";
-    training.precision = "fp32";
-    mlir::PassManager passes(&context);
-    passes.addPass(createBuildTrainingGraph(training));
-    if (mlir::failed(passes.run(program->module())))
-      return {};
-    return *program->module().getOps<dnn::TrainingGraphOp>().begin();
-  }
-
   /// Loss and all gradients.
-  interpret::StepResult result(dnn::TrainingGraphOp graph) {
-    auto inputs = llvm::cantFail(interpret::randomInputs(graph, batch, 7));
-    return llvm::cantFail(interpret::interpret(graph, inputs));
+  interpret::StepResult result() {
+    auto inputs = llvm::cantFail(interpret::randomInputs(model.graph, model.batch, 7));
+    return llvm::cantFail(interpret::interpret(model.graph, inputs));
+  }
+  WorkGraph work() {
+    std::string error;
+    return workGraphFrom(model.graph, model.batch, 2, error).value();
   }
 
-  static mlir::DialectRegistry everything() {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    return registry;
-  }
-
-  mlir::MLIRContext context;
-  SourceManager sources;
-  Diagnostics diags;
-  std::unique_ptr<Program> program;
-  int64_t batch = 1;
+  TrainingGraph model{GetParam().text};
 };
-
-void expectSame(const interpret::StepResult &before, const interpret::StepResult &after) {
-  EXPECT_EQ(before.loss, after.loss);
-  ASSERT_EQ(before.gradients.size(), after.gradients.size());
-  for (const auto &[name, copies] : before.gradients)
-    for (size_t i = 0; i < copies.size(); ++i)
-      EXPECT_EQ(copies[i].data, after.gradients.at(name)[i].data) << name;
-}
 
 Count sumOf(const WorkGraph &graph, int64_t Operation::*what) {
   Count sum = 0;
@@ -270,25 +224,22 @@ Count contractionsOf(const WorkGraph &graph) {
 } // namespace
 
 TEST_P(InterpretModels, GradientsEqualFiniteDifferences) {
-  dnn::TrainingGraphOp graph = build();
-  ASSERT_TRUE(graph) << diags.text();
-  auto inputs = llvm::cantFail(interpret::randomInputs(graph, batch, 7));
-  auto check = llvm::cantFail(interpret::checkDerivatives(graph, inputs, 12));
+  ASSERT_TRUE(model.graph);
+  auto inputs = llvm::cantFail(interpret::randomInputs(model.graph, model.batch, 7));
+  auto check = llvm::cantFail(interpret::checkDerivatives(model.graph, inputs, 12));
   EXPECT_GE(check.checked, 20);
   EXPECT_LT(check.largestError, 1e-5) << check.where;
 }
 
 TEST_P(InterpretModels, FusingKeepsTheResultAndTheWorkAndSavesTraffic) {
-  dnn::TrainingGraphOp graph = build();
-  ASSERT_TRUE(graph) << diags.text();
-  interpret::StepResult before = result(graph);
-  std::string error;
-  WorkGraph unfused = workGraphFrom(graph, batch, 2, error).value();
-  mlir::PassManager passes(&context);
+  ASSERT_TRUE(model.graph);
+  interpret::StepResult before = result();
+  WorkGraph unfused = work();
+  mlir::PassManager passes(&model.context);
   passes.addNestedPass<dnn::TrainingGraphOp>(createFuse());
-  ASSERT_TRUE(mlir::succeeded(passes.run(program->module())));
-  expectSame(before, result(graph));
-  WorkGraph fused = workGraphFrom(graph, batch, 2, error).value();
+  ASSERT_TRUE(mlir::succeeded(passes.run(model.program->module())));
+  expectSameStep(result(), before, 0); // bit for bit
+  WorkGraph fused = work();
   EXPECT_TRUE(check(fused).empty());
   EXPECT_LT(fused.operations.size(), unfused.operations.size());
   EXPECT_TRUE(sumOf(fused, &Operation::flops) == sumOf(unfused, &Operation::flops));
@@ -298,23 +249,13 @@ TEST_P(InterpretModels, FusingKeepsTheResultAndTheWorkAndSavesTraffic) {
 }
 
 TEST_P(InterpretModels, SimplifyingKeepsTheResult) {
-  dnn::TrainingGraphOp graph = build();
-  ASSERT_TRUE(graph) << diags.text();
-  interpret::StepResult before = result(graph);
-  mlir::PassManager passes(&context);
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(createMergeEqual());
-  passes.addPass(mlir::createCSEPass());
-  passes.addPass(mlir::createCanonicalizerPass());
-  ASSERT_TRUE(mlir::succeeded(passes.run(program->module())));
-  interpret::StepResult after = result(graph);
-  // Products of factors are rounded once instead of twice.
-  EXPECT_NEAR(before.loss, after.loss, 1e-12 * std::abs(before.loss));
-  ASSERT_EQ(before.gradients.size(), after.gradients.size());
-  for (const auto &[name, copies] : before.gradients)
-    for (size_t i = 0; i < copies.size(); ++i)
-      for (size_t j = 0; j < copies[i].data.size(); ++j)
-        EXPECT_NEAR(copies[i].data[j], after.gradients.at(name)[i].data[j], 1e-12) << name;
+  ASSERT_TRUE(model.graph);
+  interpret::StepResult before = result();
+  ASSERT_TRUE(model.run(mlir::createCanonicalizerPass()));
+  ASSERT_TRUE(model.run(createMergeEqual()));
+  ASSERT_TRUE(model.run(mlir::createCSEPass()));
+  ASSERT_TRUE(model.run(mlir::createCanonicalizerPass()));
+  expectSameStep(result(), before, 1e-12); // products of factors are rounded once, not twice
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, InterpretModels, ::testing::ValuesIn(kModels),

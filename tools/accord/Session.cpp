@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -117,6 +118,7 @@ bool Session::prepare() {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   registerAllPasses();
+  mlir::registerTransformsPasses(); // canonicalize and others, for --passes
   context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false);
   context->loadAllAvailableDialects();
