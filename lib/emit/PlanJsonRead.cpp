@@ -78,11 +78,11 @@ private:
   bool ok;
 };
 
-/// One of `count` enumerators by its printed name.
+/// One of the enumerators up to `last` by its printed name.
 template <typename E>
-bool enumerator(const json::Value &e, E &out, unsigned count, Path p, StringLiteral expected) {
+bool enumerator(const json::Value &e, E &out, E last, Path p, StringLiteral expected) {
   std::optional<StringRef> text = e.getAsString();
-  for (unsigned i = 0; text && i < count; ++i) {
+  for (unsigned i = 0; text && i <= static_cast<unsigned>(last); ++i) {
     if (*text != name(static_cast<E>(i)))
       continue;
     out = static_cast<E>(i);
@@ -94,13 +94,13 @@ bool enumerator(const json::Value &e, E &out, unsigned count, Path p, StringLite
 } // namespace
 
 bool fromJSON(const json::Value &e, Phase &out, Path p) {
-  return enumerator(e, out, 5, p, "expected phase");
+  return enumerator(e, out, Phase::Recompute, p, "expected phase");
 }
 bool fromJSON(const json::Value &e, CoreKind &out, Path p) {
-  return enumerator(e, out, 3, p, "expected kind of core");
+  return enumerator(e, out, CoreKind::Vector, p, "expected kind of core");
 }
 bool fromJSON(const json::Value &e, Category &out, Path p) {
-  return enumerator(e, out, kCategories, p, "expected memory category");
+  return enumerator(e, out, Category::Inputs, p, "expected memory category");
 }
 bool fromJSON(const json::Value &e, IteratorKind &out, Path p) {
   std::optional<StringRef> text = e.getAsString();
