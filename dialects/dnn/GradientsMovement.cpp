@@ -1,4 +1,4 @@
-// Gradients of movement, pooling, lookups, recurrent networks and experts.
+// Gradients of movement, pooling, lookups and recurrent networks.
 #include "dialects/dnn/Gradients.h"
 
 using namespace mlir;
@@ -157,7 +157,7 @@ ACCORD_GRADIENT(TopkOp) {
   return success();
 }
 
-// ---- recurrent, experts
+// ---- recurrent
 
 template <typename GradOp, typename OpTy> static LogicalResult recurrent(OpTy op, GradientContext &context) {
   Value dy = context.resultGradients[0];
@@ -174,16 +174,3 @@ template <typename GradOp, typename OpTy> static LogicalResult recurrent(OpTy op
 }
 ACCORD_GRADIENT(LstmOp) { return recurrent<LstmGradOp>(*this, context); }
 ACCORD_GRADIENT(GruOp) { return recurrent<GruGradOp>(*this, context); }
-ACCORD_GRADIENT(MoeOp) {
-  Value dy = context.resultGradients[0];
-  if (!dy)
-    return success();
-  Value w3 = getW3();
-  auto gradient = make<MoeGradOp>(context, getX().getType(), getGate().getType(), getW1().getType(), getW2().getType(),
-                                  w3 ? w3.getType() : Type(), dy, context.forward(getX()), context.forward(getGate()),
-                                  context.forward(getW1()), context.forward(getW2()), context.forward(getKept()),
-                                  w3 ? context.forward(w3) : Value(), getTopKAttr(), getNormalizeAttr());
-  for (auto [i, result] : llvm::enumerate(gradient->getResults()))
-    context.operandGradients[i] = result;
-  return success();
-}

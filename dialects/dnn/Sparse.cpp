@@ -1,6 +1,5 @@
 // Shapes and touched bytes of operations whose access depends on data, and of the composite ones.
 #include "dialects/dnn/Infer.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace accord;
@@ -199,7 +198,7 @@ std::optional<int64_t> GatherGradOp::getBytesWritten(int64_t batch) {
   return sum({bytesOf(getDx().getType(), batch), bytesOf(getDy().getType(), batch)});
 }
 
-// ---- recurrent, experts
+// ---- recurrent
 
 template <typename Adaptor>
 static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t keptPerHidden,
@@ -239,43 +238,3 @@ static LogicalResult inferRecurrent(Adaptor adaptor, int64_t gates, int64_t kept
 }
 ACCORD_INFER(LstmOp) { return inferRecurrent(adaptor, 4, 5, location, types, "lstm"); }
 ACCORD_INFER(GruOp) { return inferRecurrent(adaptor, 3, 4, location, types, "gru"); }
-
-ACCORD_INFER(MoeOp) {
-  if (failed(requireTensors(adaptor.getOperands(), {2, 2, 3, 3}, location, "moe")))
-    return failure();
-  RankedTensorType x = tensor(adaptor.getX()), gate = tensor(adaptor.getGate());
-  RankedTensorType w1 = tensor(adaptor.getW1()), w2 = tensor(adaptor.getW2());
-  int64_t width = x.getShape().back(), experts = gate.getDimSize(0), inner = w1.getDimSize(1);
-  if (sampleShape(x).empty() || gate.getShape() != ArrayRef({experts, width}) ||
-      w1.getShape() != ArrayRef({experts, inner, width}) || w2.getShape() != ArrayRef({experts, width, inner}))
-    return emitOptionalError(location, "'moe' of ", shapeText(x.getShape()),
-                             " needs a gate [experts, d] and weights [experts, inner, d], [experts, d, inner]; found ",
-                             shapeText(gate.getShape()), ", ", shapeText(w1.getShape()), ", ", shapeText(w2.getShape()));
-  RankedTensorType w3 = tensor(adaptor.getW3());
-  if (w3 && w3.getShape() != w1.getShape())
-    return emitOptionalError(location, "'moe' gates ", shapeText(w1.getShape()), " with a weight of the same shape, found ",
-                             shapeText(w3.getShape()));
-  double factor = adaptor.getCapacityFactor().convertToDouble();
-  if (adaptor.getTopK() < 1 || adaptor.getTopK() > experts || !(factor > 0 && factor <= 1e6))
-    return emitOptionalError(location, "'moe' sends each token to 1 to ", experts, " experts with a capacity factor above 0, found ",
-                             adaptor.getTopK(), " and ", factor);
-  std::optional<int64_t> tokens = volume(sampleShape(x).drop_back(), 1);
-  double slots = tokens ? std::ceil(static_cast<double>(*tokens) * adaptor.getTopK() * factor / experts) : 1e18;
-  if (slots * experts > 1e15)
-    return emitOptionalError(location, "'moe' has too many slots");
-  types.push_back(x);
-  SmallVector<int64_t> kept = batchOf({x});
-  kept.append({static_cast<int64_t>(slots) * experts, w3 ? 2 * inner : inner});
-  types.push_back(RankedTensorType::get(kept, x.getElementType()));
-  return success();
-}
-
-/// Slots through all weights, and the gate over all tokens.
-template <typename OpTy> static std::optional<int64_t> moeFlops(OpTy op, int64_t batch, int64_t factor) {
-  std::optional<int64_t> points = volume(op.getWork().domain, batch);
-  std::optional<int64_t> gate =
-      checkedMultiply(volume(op.getX().getType().getShape(), batch), op.getGate().getType().getDimSize(0));
-  return checkedMultiply(checkedAdd(points, gate), 2 * factor);
-}
-std::optional<int64_t> MoeOp::getFlops(int64_t batch) { return moeFlops(*this, batch, 1); }
-std::optional<int64_t> MoeGradOp::getFlops(int64_t batch) { return moeFlops(*this, batch, 2); }

@@ -199,16 +199,6 @@ Work recurrentWork(Operation *op, RankedTensorType x, RankedTensorType wIh, Rank
   return work;
 }
 
-Work moeWork(Operation *op, RankedTensorType x, RankedTensorType w1, RankedTensorType kept) {
-  SmallVector<int64_t> domain(kept.getShape());
-  domain.back() += w1.getDimSize(1); // a row for every pre-activation, and one back through w2
-  domain.push_back(x.getShape().back());
-  Work work = mapped(op, domain, {});
-  work.kinds[domain.size() - 2] = IteratorType::reduction;
-  SmallVector<unsigned> all = llvm::to_vector(llvm::seq<unsigned>(0, work.maps.size())); // which expert takes a token depends on data
-  return openWork(std::move(work), all);
-}
-
 Work lossWork(Operation *op) {
   auto over = cast<RankedTensorType>(op->getOperand(0).getType());
   SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, over.getRank()));

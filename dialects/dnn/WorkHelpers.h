@@ -29,16 +29,21 @@ Work windowWork(mlir::Operation *op, mlir::RankedTensorType in, mlir::RankedTens
 /// The same work with the positions of these maps left open (data dependent).
 Work openWork(Work work, llvm::ArrayRef<unsigned> opened);
 
-/// (n, pair, d); (.., bag, dim); (non-zero, column); (n, seq, directions*gates*hidden, in+hidden); (n, slot, weights*inner, d); loss.
+/// (n, pair, d); (.., bag, dim); (non-zero, column); (n, seq, directions*gates*hidden, in+hidden); loss.
 Work interactionWork(mlir::Operation *op, mlir::RankedTensorType pairs, mlir::RankedTensorType x);
 Work bagWork(mlir::Operation *op, mlir::RankedTensorType ids, mlir::RankedTensorType y);
 Work spmmWork(mlir::Operation *op, mlir::RankedTensorType columns, mlir::RankedTensorType dense);
 Work recurrentWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType wIh, mlir::RankedTensorType wHh);
-Work moeWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType w1, mlir::RankedTensorType kept);
 Work lossWork(mlir::Operation *op);
 
 /// Domain: the samples alone. Nobody knows what happens inside one; what has no batch is read or summed over all.
 Work sampleWork(mlir::Operation *op);
+
+/// Of experts and their gradients: (.., token, expert, d) of the gate; (.., expert, slot, weights*inner, d), where one product sums
+/// over d and another gives it; (.., expert, slot, d). Which token sits in a slot depends on data.
+Work dispatchWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType gate);
+Work expertsWork(mlir::Operation *op, mlir::RankedTensorType slots, mlir::RankedTensorType w1, bool gated);
+Work combineWork(mlir::Operation *op, mlir::RankedTensorType y);
 
 /// Iterator kinds of a contraction: a dimension is parallel when its points reach different elements of the result, that is when it
 /// stands in one expression of `result` only and the terms of that expression do not overlap (mixed radix).

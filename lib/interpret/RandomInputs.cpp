@@ -42,6 +42,10 @@ void narrow(Value ids, Bounds &bounds) {
         .Case([&](dnn::AllGatherOp op) { narrow(op.getY(), bounds); })
         .Case<dnn::GatherOp, dnn::ScatterOp>(
             [&](auto op) { below(axisExtent(op.getX(), op.getAxis())); })
+        .Case([&](dnn::MoeCombineOp op) {
+          if (use.getOperandNumber() == 1)
+            below(accord::volume(*op.getDims(), 1).value_or(1));
+        })
         .Case([&](dnn::SegmentSumOp op) { below(axisExtent(op.getY(), 0)); })
         .Case([&](dnn::SegmentSoftmaxOp op) { below(*op.getSegments()); })
         .Case([&](dnn::CrossEntropyOp op) {

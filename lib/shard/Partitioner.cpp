@@ -177,7 +177,7 @@ bool Partitioner::splitsTable(Operation *op, const Rule &rule) {
 int Partitioner::rank(Operation *op, const Rule &rule) {
   bool lookup = isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(op);
   auto work = dyn_cast<WorkOpInterface>(op);
-  bool weighs = lookup || isa<dnn::MoeOp>(op) || (work && work.isContraction());
+  bool weighs = lookup || (work && work.isContraction());
   bool splits = false, undecided = false, asItComes = false, exchanges = false;
   for (auto [operand, sharding] : llvm::zip(op->getOperands(), rule.operands)) {
     const Held &from = held[operand];
@@ -185,7 +185,9 @@ int Partitioner::rank(Operation *op, const Rule &rule) {
     bool split = sharding.kind == Sharding::Split;
     if (!from.parameter) {
       asItComes |= split && from.sharding == sharding;
-      exchanges |= split && !(from.sharding == sharding);
+      // A part of slots that all devices have is that of some experts: nothing travels for it.
+      bool atHand = isa<dnn::MoeExpertsOp>(op) && from.sharding.kind == Sharding::Replicated;
+      exchanges |= split && !atHand && !(from.sharding == sharding);
     } else if (type && type.getRank() >= 2 && !parameters[from.parameter].sharding) {
       undecided = true;
       splits |= split;
@@ -296,7 +298,9 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   stashed.clear();
   for (Value value : yield.getStashed()) {
     Sharding sharding = held[value].sharding;
-    if (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero)
+    // The gradient of a mixture of experts is linear in the experts' rows: their sum is not needed.
+    bool summand = sharding.kind == Sharding::Partial && value.getDefiningOp<dnn::MoeExpertsOp>();
+    if (!summand && (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))
       sharding = resting(value, {});
     stashed.push_back(sharding);
     if (!again)

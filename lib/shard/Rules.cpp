@@ -31,17 +31,18 @@ bool isLinear(Operation *op) {
 /// Operations whose maps say less than sharing needs to know: what they compute along a dimension
 /// depends on its extent or on all of it, or their maps are open.
 bool onlyOwnRules(Operation *op) {
-  return isa<
-      dnn::MseOp, dnn::MseGradOp, dnn::SmoothL1Op, dnn::SmoothL1GradOp, dnn::BinaryCrossEntropyOp,
-      dnn::BinaryCrossEntropyGradOp, dnn::CrossEntropyOp, dnn::CrossEntropyGradOp,
-      dnn::CrossEntropyStatsOp, dnn::CrossEntropyJoinOp, dnn::CrossEntropyPartGradOp,
-      dnn::SegmentSumOp, dnn::SegmentSoftmaxOp, dnn::SegmentSoftmaxGradOp, dnn::GatherOp,
-      dnn::GatherGradOp, dnn::ScatterOp, dnn::TopkOp, dnn::TopkGradOp, dnn::ConstantOp,
-      dnn::ReshapeOp, dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::EmbeddingOp,
-      dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp, dnn::RelativeBiasOp,
-      dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::MoeOp,
-      dnn::MoeGradOp, dnn::LstmOp, dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp, dnn::AllReduceOp,
-      dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp, dnn::TakePartOp>(op);
+  return isa<dnn::MseOp, dnn::MseGradOp, dnn::SmoothL1Op, dnn::SmoothL1GradOp,
+             dnn::BinaryCrossEntropyOp, dnn::BinaryCrossEntropyGradOp, dnn::CrossEntropyOp,
+             dnn::CrossEntropyGradOp, dnn::CrossEntropyStatsOp, dnn::CrossEntropyJoinOp,
+             dnn::CrossEntropyPartGradOp, dnn::SegmentSumOp, dnn::SegmentSoftmaxOp,
+             dnn::SegmentSoftmaxGradOp, dnn::GatherOp, dnn::GatherGradOp, dnn::ScatterOp,
+             dnn::TopkOp, dnn::TopkGradOp, dnn::ConstantOp, dnn::ReshapeOp, dnn::ConcatOp,
+             dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp,
+             dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp, dnn::RelativeBiasOp,
+             dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp,
+             dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp, dnn::LstmGradOp, dnn::GruOp,
+             dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp,
+             dnn::AllToAllOp, dnn::TakePartOp>(op);
 }
 
 /// Positions along these dimensions of the first operand enter what is computed.
@@ -69,7 +70,8 @@ public:
         .Case<dnn::ReshapeOp, dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp,
               dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
               dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp,
-              dnn::MoeOp, dnn::MoeGradOp, dnn::CrossEntropyOp, dnn::CrossEntropyGradOp>(
+              dnn::MoeDispatchGradOp, dnn::MoeExpertsOp, dnn::MoeExpertsGradOp, dnn::MoeCombineOp,
+              dnn::MoeCombineGradOp, dnn::CrossEntropyOp, dnn::CrossEntropyGradOp>(
             [&](auto one) { own(one); });
   }
   SmallVector<Rule> rules;
@@ -236,28 +238,50 @@ private:
       add({Sharding::split(dy), kWhole, kWhole, Sharding::split(dense)}, {kPartial});
   }
 
-  /// Every expert's inner width is shared. What is kept for the gradient holds, on each device, the
-  /// part of its weights: only the gradient reads it.
-  void own(dnn::MoeOp moe) {
-    int64_t kept = tensorOf(moe.getKept()).getRank() - 1;
-    if (!divides(moe.getW1(), 1))
+  /// Every expert's inner width is shared; that experts are, the maps say. What is kept for the
+  /// gradient holds, on each device, the part of its weights: only the gradient reads it.
+  void own(dnn::MoeExpertsOp experts) {
+    if (!divides(experts.getW1(), 1))
       return;
-    Rule &rule = add({kWhole, kWhole, Sharding::split(1), Sharding::split(2)},
-                     {kPartial, Sharding::split(kept)});
-    if (moe.getW3())
+    int64_t last = tensorOf(experts.getKept()).getRank() - 1;
+    Rule &rule =
+        add({kWhole, Sharding::split(1), Sharding::split(2)}, {kPartial, Sharding::split(last)});
+    if (experts.getW3())
       rule.operands.push_back(Sharding::split(1));
   }
-  void own(dnn::MoeGradOp moe) {
-    int64_t kept = tensorOf(moe.getKept()).getRank() - 1;
-    if (!divides(moe.getW1(), 1))
+  void own(dnn::MoeExpertsGradOp experts) {
+    if (!divides(experts.getW1(), 1))
       return;
+    int64_t last = tensorOf(experts.getKept()).getRank() - 1;
     Rule &rule =
-        add({kWhole, kWhole, kWhole, Sharding::split(1), Sharding::split(2), Sharding::split(kept)},
-            {kPartial, kPartial, Sharding::split(1), Sharding::split(2)});
-    if (moe.getW3()) {
+        add({kWhole, kWhole, Sharding::split(1), Sharding::split(2), Sharding::split(last)},
+            {kPartial, Sharding::split(1), Sharding::split(2)});
+    if (experts.getW3()) {
       rule.operands.push_back(Sharding::split(1));
       rule.results.push_back(Sharding::split(1));
     }
+  }
+
+  /// Each device adds up the rows of its experts, or its summand of every row. Both gradients are
+  /// linear in what depends on that; the rows' own does not.
+  void own(dnn::MoeCombineOp combine) {
+    Sharding experts = Sharding::split(tensorOf(combine.getTokens()).getRank() - 2);
+    if (divides(combine.getTokens(), experts.dimension))
+      add({experts, experts, experts}, {kPartial});
+    add({kPartial, kWhole, kWhole}, {kPartial});
+  }
+  void own(dnn::MoeCombineGradOp combine) {
+    Sharding experts = Sharding::split(tensorOf(combine.getTokens()).getRank() - 2);
+    if (divides(combine.getTokens(), experts.dimension))
+      add({kWhole, experts, experts, experts}, {experts, experts});
+    add({kWhole, kPartial, kWhole, kWhole}, {kWhole, kPartial});
+  }
+  void own(dnn::MoeDispatchGradOp dispatch) {
+    Sharding experts = Sharding::split(tensorOf(dispatch.getTokens()).getRank() - 2);
+    if (divides(dispatch.getTokens(), experts.dimension))
+      add({experts, experts, kWhole, kWhole, experts}, {kPartial, kPartial}).parts =
+          experts.dimension;
+    add({kPartial, kPartial, kWhole, kWhole, kWhole}, {kPartial, kPartial});
   }
 
   /// By classes: the partitioner writes it out with statistics that travel.

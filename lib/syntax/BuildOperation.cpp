@@ -41,6 +41,7 @@ private:
   void
   keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
   bool weights();             ///< appends the trained operands
+  ModelValue experts();       ///< a mixture of experts: to the slots, through the experts, and back
   Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) {
     return m.parameter(label, role, shape, range);
   }
@@ -450,7 +451,26 @@ ModelValue OperationBuilder::build(std::string wanted) {
     integers["stride"] = integers["kernel"];
     keep("stride");
   }
+  if (name == "moe")
+    return experts();
   return m.create(spec.dialect, label, operands, attributes, range);
+}
+
+ModelValue OperationBuilder::experts() {
+  auto x = cast<RankedTensorType>(operands[0].getType());
+  ModelValue sent =
+      m.create(spec.dialect, label + ".dispatch", {operands[0], operands[1]}, attributes, range);
+  if (sent.failed())
+    return {};
+  auto slot = [&](size_t i) { return *(*sent.list())[i].tensor(); };
+  llvm::SmallVector<Value> inputs{slot(0)};
+  inputs.append(operands.begin() + 2, operands.end());
+  ModelValue y = m.create("dnn.moe_experts", label + ".experts", inputs, {}, range);
+  if (y.failed())
+    return {};
+  auto dims = x.getShape().drop_front(dnn::batchRank(x)).drop_back();
+  return m.create("dnn.moe_combine", label + ".combine", {*y.tensor(), slot(1), slot(2)},
+                  m.builder.getNamedAttr("dims", m.builder.getDenseI64ArrayAttr(dims)), range);
 }
 
 ModelValue ModelBuilder::operation(const OperationSpec &spec, const ast::Call &call,

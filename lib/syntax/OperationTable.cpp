@@ -87,7 +87,7 @@ std::vector<OperationSpec> makeTable() {
       {"spmm", "dnn.spmm", {"row_offsets", "columns", "values", "dense"}, {}},
       {"topk", "dnn.topk", {"x"}, {positive("k")}},
       {"moe",
-       "dnn.moe",
+       "dnn.moe_dispatch",
        {"x"},
        {positive("experts"),
         positive("inner"),

@@ -11,7 +11,7 @@ import count
 
 CATALOGUE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "catalog")
 # What forward_macs counts; everything else is element-wise, a reduction or a lookup.
-CONTRACTIONS = {"linear", "conv2d", "depthwise_conv2d", "conv_transpose2d", "matmul", "lstm", "gru", "moe", "spmm", "interaction"}
+CONTRACTIONS = {"linear", "conv2d", "depthwise_conv2d", "conv_transpose2d", "matmul", "lstm", "gru", "moe_dispatch", "moe_experts", "spmm", "interaction"}
 # Most of their work is in layers that need no data gradient, or is element-wise: only the forward pass has a closed form.
 FORWARD_ONLY = {"dlrm_kaggle", "ncf", "wide_deep", "gcn", "graphsage", "gat"}
 TRAINING = """import "catalog/h100.accel"

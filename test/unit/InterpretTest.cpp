@@ -181,19 +181,26 @@ std::vector<Case> cases() {
                    {{{-1, 4, 2}}, {{2, gates * 3, 2}}, {{2, gates * 3, 3}}, {{2, 2, gates * 3}}},
                    "{bidirectional = true}"});
   }
-  all.push_back({"moe", {{{-1, 4, 3}}, {{2, 3}}, {{2, 5, 3}}, {{2, 3, 5}}}});
-  all.push_back({"moe", {{{-1, 3, 2}}, {{3, 2}}, {{3, 2, 2}}, {{3, 2, 2}}}, "{top_k = 2}"});
-  all.push_back({"moe", // too few slots: some tokens are dropped
-                 {{{-1, 6, 2}}, {{2, 2}}, {{2, 3, 2}}, {{2, 2, 3}}},
+  all.push_back({"moe_dispatch", {{{-1, 4, 3}}, {{2, 3}}}});
+  all.push_back({"moe_dispatch", {{{-1, 3, 2}}, {{3, 2}}}, "{top_k = 2}"});
+  all.push_back({"moe_dispatch", // too few slots: some tokens are dropped
+                 {{{-1, 6, 2}}, {{2, 2}}},
                  "{capacity_factor = 0.5 : f64}"});
-  all.push_back({"moe", // gated experts, whose weights add up to 1
-                 {{{-1, 3, 2}}, {{3, 2}}, {{3, 2, 2}}, {{3, 2, 2}}, {{3, 2, 2}}},
-                 "{top_k = 2, normalize = true}"});
-  all.push_back({"moe",
-                 {{{-1, 4, 3}}, {{2, 3}}, {{2, 5, 3}}, {{2, 3, 5}}, {{2, 5, 3}}},
-                 "{capacity_factor = 0.5 : f64}"});
+  all.push_back({"moe_dispatch", // weights that add up to 1
+                 {{{-1, 2, 3, 2}}, {{3, 2}}},
+                 "{top_k = 2, normalize = true, capacity_factor = 0.75 : f64}"});
+  all.push_back({"moe_dispatch", {{{4, 2}}, {{3, 2}}}, "{top_k = 3, normalize = true}"});
+  all.push_back({"moe_experts", {{{-1, 2, 3, 3}}, {{2, 5, 3}}, {{2, 3, 5}}}});
+  all.push_back({"moe_experts", {{{-1, 3, 2, 2}}, {{3, 2, 2}}, {{3, 2, 2}}, {{3, 2, 2}}}}); // gated
+  all.push_back({"moe_experts", // slots of two devices
+                 {{{-1, 2, 3, 1, 2}}, {{3, 4, 2}}, {{3, 2, 4}}, {{3, 4, 2}}}});
+  all.push_back({"moe_experts", {{{2, 3, 1}}, {{2, 4, 1}}, {{2, 1, 4}}}});
   all.push_back(
-      {"moe", {{{-1, 4, 2}}, {{3, 2}}, {{3, 1, 2}}, {{3, 2, 1}}}, "{top_k = 3, normalize = true}"});
+      {"moe_combine", {{{-1, 2, 3, 2}}, ids({-1, 2, 3}), {{-1, 2, 3}}}, "{dims = array<i64: 4>}"});
+  all.push_back({"moe_combine",
+                 {{{-1, 3, 1, 3}}, ids({-1, 3, 1}), {{-1, 3, 1}}},
+                 "{dims = array<i64: 2, 2>}"});
+  all.push_back({"moe_combine", {{{2, 2, 3}}, ids({2, 2}), {{2, 2}}}, "{dims = array<i64>}"});
   for (std::string op : {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "neg"})
     for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}})
       all.push_back({op, {{shape}}});
@@ -359,6 +366,38 @@ TEST_F(InterpretTest, BucketsOfDistancesAreThoseOfT5) {
       distance({"relative_bias", {{{32, 1}}}, "{queries = 40, keys = 2, bidirectional = false}"},
                table, before),
       0);
+}
+
+TEST_F(InterpretTest, TokensTakeSlotsInOrder) {
+  auto share = [](double score) { return 1 / (1 + std::exp(-score)); }; // of two experts
+  // Tokens 0 and 2 prefer expert 0, 1 and 3 expert 1.
+  const std::vector<double> x = {1, 0, 0, 1, 2, 0, 0, 3}, gate = {1, 0, 0, 1};
+  struct {
+    std::string attributes;
+    std::vector<double> slots, weights;
+  } cases[] = {
+      {"{capacity_factor = 2.0 : f64}",
+       {1, 0, 2, 0, 0, 0, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0},
+       {share(1), share(2), 0, 0, share(1), share(3), 0, 0}},
+      {"{capacity_factor = 0.5 : f64}", {1, 0, 0, 1}, {share(1), share(1)}},
+      {"{capacity_factor = 0.5 : f64, normalize = true}", {1, 0, 0, 1}, {1, 1}},
+      {"{capacity_factor = 0.5 : f64, top_k = 2}",
+       {1, 0, 0, 1, 1, 0, 0, 1},
+       {share(1), share(-1), share(-1), share(1)}},
+  };
+  for (auto &[attributes, slots, weights] : cases) {
+    dnn::TrainingGraphOp graph = graphOf({"moe_dispatch", {{{4, 2}}, {{2, 2}}}, attributes});
+    ASSERT_TRUE(graph);
+    interpret::StepInputs inputs = cantFail(interpret::randomInputs(graph, 1, 1));
+    inputs.parameters["p0"].front().data = x;
+    inputs.parameters["p1"].front().data = gate;
+    ASSERT_EQ(inputs.inputs.size(), 2u);
+    ASSERT_EQ(inputs.inputs[0].data.size(), slots.size()) << attributes;
+    inputs.inputs[0].data = slots;
+    inputs.inputs[1].data = weights;
+    EXPECT_LT(cantFail(interpret::interpret(graph, inputs, /*backward=*/false)).loss, 1e-30)
+        << attributes;
+  }
 }
 
 TEST_F(InterpretTest, EveryGradientEqualsFiniteDifferences) {

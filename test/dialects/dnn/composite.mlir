@@ -26,23 +26,48 @@ func.func @gru_grad_5(%a0: tensor<?x5x4xf32>, %a1: tensor<?x5x3xf32>, %a2: tenso
   %r:3 = dnn.gru_grad %a0, %a1, %a2, %a3, %a4, %a5 : (tensor<?x5x4xf32>, tensor<?x5x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>, tensor<?x5x4xf32>, tensor<?x5x16xf32>) -> (tensor<?x5x3xf32>, tensor<12x3xf32>, tensor<12x4xf32>)
   return
 }
-func.func @moe_6(%a0: tensor<?x64x16xf32>, %a1: tensor<8x16xf32>, %a2: tensor<8x32x16xf32>, %a3: tensor<8x16x32xf32>) {
-  // CHECK: dnn.moe %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x32xf32>)
-  %r:2 = dnn.moe %a0, %a1, %a2, %a3 {top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x32xf32>)
+func.func @moe_dispatch_6(%a0: tensor<?x64x16xf32>, %a1: tensor<8x16xf32>) {
+  // CHECK: dnn.moe_dispatch %{{.*}}, %{{.*}} {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>)
+  %r:3 = dnn.moe_dispatch %a0, %a1 {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>)
   return
 }
-func.func @moe_grad_7(%a0: tensor<?x64x16xf32>, %a1: tensor<?x64x16xf32>, %a2: tensor<8x16xf32>, %a3: tensor<8x32x16xf32>, %a4: tensor<8x16x32xf32>, %a5: tensor<?x160x32xf32>) {
-  // CHECK: dnn.moe_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x32xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
-  %r:4 = dnn.moe_grad %a0, %a1, %a2, %a3, %a4, %a5 : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x32xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
+func.func @moe_dispatch_grad_7(%a0: tensor<?x8x20x16xf32>, %a1: tensor<?x8x20xf32>, %a2: tensor<?x64x16xf32>, %a3: tensor<8x16xf32>, %a4: tensor<?x8x20xi32>) {
+  // CHECK: dnn.moe_dispatch_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {normalize = true, top_k = 2 : i64} : (tensor<?x8x20x16xf32>, tensor<?x8x20xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<?x8x20xi32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>)
+  %r:2 = dnn.moe_dispatch_grad %a0, %a1, %a2, %a3, %a4 {normalize = true, top_k = 2 : i64} : (tensor<?x8x20x16xf32>, tensor<?x8x20xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<?x8x20xi32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>)
   return
 }
-func.func @moe_8(%a0: tensor<?x64x16xf32>, %a1: tensor<8x16xf32>, %a2: tensor<8x32x16xf32>, %a3: tensor<8x16x32xf32>, %a4: tensor<8x32x16xf32>) {
-  // CHECK: dnn.moe %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x64xf32>)
-  %r:2 = dnn.moe %a0, %a1, %a2, %a3, %a4 {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x64xf32>)
+func.func @moe_experts_8(%a0: tensor<?x8x20x16xf32>, %a1: tensor<8x32x16xf32>, %a2: tensor<8x16x32xf32>) {
+  // CHECK: dnn.moe_experts %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20x32xf32>)
+  %r:2 = dnn.moe_experts %a0, %a1, %a2 : (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20x32xf32>)
   return
 }
-func.func @moe_grad_9(%a0: tensor<?x64x16xf32>, %a1: tensor<?x64x16xf32>, %a2: tensor<8x16xf32>, %a3: tensor<8x32x16xf32>, %a4: tensor<8x16x32xf32>, %a5: tensor<?x160x64xf32>, %a6: tensor<8x32x16xf32>) {
-  // CHECK: dnn.moe_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x64xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>)
-  %r:5 = dnn.moe_grad %a0, %a1, %a2, %a3, %a4, %a5, %a6 {normalize = true, top_k = 2 : i64} : (tensor<?x64x16xf32>, tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x160x64xf32>, tensor<8x32x16xf32>) -> (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>)
+func.func @moe_experts_9(%a0: tensor<?x8x20x16xf32>, %a1: tensor<8x32x16xf32>, %a2: tensor<8x16x32xf32>, %a3: tensor<8x32x16xf32>) {
+  // CHECK: dnn.moe_experts %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20x64xf32>)
+  %r:2 = dnn.moe_experts %a0, %a1, %a2, %a3 : (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20x64xf32>)
+  return
+}
+func.func @moe_experts_of_peers_10(%a0: tensor<?x2x4x20x16xf32>, %a1: tensor<4x32x16xf32>, %a2: tensor<4x16x32xf32>) {
+  // CHECK: dnn.moe_experts %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x2x4x20x16xf32>, tensor<4x32x16xf32>, tensor<4x16x32xf32>) -> (tensor<?x2x4x20x16xf32>, tensor<?x2x4x20x32xf32>)
+  %r:2 = dnn.moe_experts %a0, %a1, %a2 : (tensor<?x2x4x20x16xf32>, tensor<4x32x16xf32>, tensor<4x16x32xf32>) -> (tensor<?x2x4x20x16xf32>, tensor<?x2x4x20x32xf32>)
+  return
+}
+func.func @moe_experts_grad_11(%a0: tensor<?x8x20x16xf32>, %a1: tensor<?x8x20x16xf32>, %a2: tensor<8x32x16xf32>, %a3: tensor<8x16x32xf32>, %a4: tensor<?x8x20x32xf32>) {
+  // CHECK: dnn.moe_experts_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x8x20x16xf32>, tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x8x20x32xf32>) -> (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
+  %r:3 = dnn.moe_experts_grad %a0, %a1, %a2, %a3, %a4 : (tensor<?x8x20x16xf32>, tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x8x20x32xf32>) -> (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)
+  return
+}
+func.func @moe_experts_grad_12(%a0: tensor<?x8x20x16xf32>, %a1: tensor<?x8x20x16xf32>, %a2: tensor<8x32x16xf32>, %a3: tensor<8x16x32xf32>, %a4: tensor<?x8x20x64xf32>, %a5: tensor<8x32x16xf32>) {
+  // CHECK: dnn.moe_experts_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x8x20x16xf32>, tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x8x20x64xf32>, tensor<8x32x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>)
+  %r:4 = dnn.moe_experts_grad %a0, %a1, %a2, %a3, %a4, %a5 : (tensor<?x8x20x16xf32>, tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<?x8x20x64xf32>, tensor<8x32x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>, tensor<8x32x16xf32>)
+  return
+}
+func.func @moe_combine_13(%a0: tensor<?x8x20x16xf32>, %a1: tensor<?x8x20xi32>, %a2: tensor<?x8x20xf32>) {
+  // CHECK: dnn.moe_combine %{{.*}}, %{{.*}}, %{{.*}} {dims = array<i64: 64>} : (tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>) -> tensor<?x64x16xf32>
+  %r = dnn.moe_combine %a0, %a1, %a2 {dims = array<i64: 64>} : (tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>) -> tensor<?x64x16xf32>
+  return
+}
+func.func @moe_combine_grad_14(%a0: tensor<?x64x16xf32>, %a1: tensor<?x8x20x16xf32>, %a2: tensor<?x8x20xi32>, %a3: tensor<?x8x20xf32>) {
+  // CHECK: dnn.moe_combine_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x64x16xf32>, tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20xf32>)
+  %r:2 = dnn.moe_combine_grad %a0, %a1, %a2, %a3 : (tensor<?x64x16xf32>, tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20xf32>)
   return
 }

@@ -65,9 +65,9 @@ func.func @f(%x: tensor<?x4x8xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<?x64x16xf32>, %g: tensor<8x16xf32>, %w1: tensor<8x32x16xf32>, %w2: tensor<8x16x32xf32>) {
+func.func @f(%x: tensor<?x64x16xf32>, %g: tensor<8x16xf32>) {
   // expected-error @+1 {{attribute 'capacity_factor' failed to satisfy constraint: 64-bit float attribute whose value is finite and above 0}}
-  %y, %h = dnn.moe %x, %g, %w1, %w2 {top_k = 2 : i64, capacity_factor = 0x7FF0000000000000 : f64} : (tensor<?x64x16xf32>, tensor<8x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>) -> (tensor<?x64x16xf32>, tensor<?x160x32xf32>)
+  %s, %t, %w = dnn.moe_dispatch %x, %g {top_k = 2 : i64, capacity_factor = 0x7FF0000000000000 : f64} : (tensor<?x64x16xf32>, tensor<8x16xf32>) -> (tensor<?x8x20x16xf32>, tensor<?x8x20xi32>, tensor<?x8x20xf32>)
   return
 }
 

@@ -297,9 +297,63 @@ func.func @f(%a0: tensor<?x8x4xf32>, %a1: tensor<?x7xi32>) {
 
 // -----
 
-func.func @f(%a0: tensor<?x6x2xf32>, %a1: tensor<2x2xf32>, %a2: tensor<2x3x2xf32>, %a3: tensor<2x2x3xf32>, %a4: tensor<2x4x2xf32>) {
+func.func @f(%a0: tensor<?x2x4x2xf32>, %a1: tensor<2x3x2xf32>, %a2: tensor<2x2x3xf32>, %a3: tensor<2x4x2xf32>) {
   // expected-error @+2 {{'moe' gates 2x3x2 with a weight of the same shape, found 2x4x2}}
   // expected-error @+1 {{failed to infer returned types}}
-  %r:2 = dnn.moe %a0, %a1, %a2, %a3, %a4 : (tensor<?x6x2xf32>, tensor<2x2xf32>, tensor<2x3x2xf32>, tensor<2x2x3xf32>, tensor<2x4x2xf32>) -> (tensor<?x6x2xf32>, tensor<?x8x6xf32>)
+  %r:2 = dnn.moe_experts %a0, %a1, %a2, %a3 : (tensor<?x2x4x2xf32>, tensor<2x3x2xf32>, tensor<2x2x3xf32>, tensor<2x4x2xf32>) -> (tensor<?x2x4x2xf32>, tensor<?x2x4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x4x4x2xf32>, %a1: tensor<2x3x2xf32>, %a2: tensor<2x2x3xf32>) {
+  // expected-error @+2 {{'moe' of slots ?x4x4x2 needs weights [experts, inner, d], [experts, d, inner]; found 2x3x2, 2x2x3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:2 = dnn.moe_experts %a0, %a1, %a2 : (tensor<?x4x4x2xf32>, tensor<2x3x2xf32>, tensor<2x2x3xf32>) -> (tensor<?x4x4x2xf32>, tensor<?x4x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x6x2xf32>, %a1: tensor<2x3xf32>) {
+  // expected-error @+2 {{'moe' of ?x6x2 needs a gate [experts, d]; found 2x3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:3 = dnn.moe_dispatch %a0, %a1 : (tensor<?x6x2xf32>, tensor<2x3xf32>) -> (tensor<?x2x4x2xf32>, tensor<?x2x4xi32>, tensor<?x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x6x2xf32>, %a1: tensor<2x2xf32>) {
+  // expected-error @+2 {{'moe' sends each token to 1 to 2 experts with a capacity factor above 0, found 3 and 1.250000e+00}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r:3 = dnn.moe_dispatch %a0, %a1 {top_k = 3 : i64} : (tensor<?x6x2xf32>, tensor<2x2xf32>) -> (tensor<?x2x12x2xf32>, tensor<?x2x12xi32>, tensor<?x2x12xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x2x4x2xf32>, %a1: tensor<?x2x4xf32>, %a2: tensor<?x2x4xf32>) {
+  // expected-error @+2 {{'moe_combine' tokens must be integers, found 'f32'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.moe_combine %a0, %a1, %a2 {dims = array<i64: 6>} : (tensor<?x2x4x2xf32>, tensor<?x2x4xf32>, tensor<?x2x4xf32>) -> tensor<?x6x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x2x4x2xf32>, %a1: tensor<?x2x4xi32>, %a2: tensor<?x2x3xf32>) {
+  // expected-error @+2 {{'moe_combine' takes rows [experts, slots, d] per sample with a token and a weight each, found ?x2x4x2, ?x2x4 and ?x2x3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.moe_combine %a0, %a1, %a2 {dims = array<i64: 6>} : (tensor<?x2x4x2xf32>, tensor<?x2x4xi32>, tensor<?x2x3xf32>) -> tensor<?x6x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x2x4x2xf32>, %a1: tensor<?x2x4xi32>, %a2: tensor<?x2x4xf32>) {
+  // expected-error @+2 {{'moe_combine' dims are at least 1, found 0}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.moe_combine %a0, %a1, %a2 {dims = array<i64: 0>} : (tensor<?x2x4x2xf32>, tensor<?x2x4xi32>, tensor<?x2x4xf32>) -> tensor<?x0x2xf32>
   return
 }
