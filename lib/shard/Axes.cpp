@@ -44,4 +44,12 @@ void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t di
     });
 }
 
+SmallVector<Value> addends(dnn::GradientOp sink) {
+  SmallVector<Value> values{sink.getValue()};
+  for (size_t i = 0; i < values.size(); ++i)
+    if (auto add = values[i].getDefiningOp<dnn::AddOp>())
+      llvm::append_range(values, add->getOperands());
+  return values;
+}
+
 } // namespace accord::shard

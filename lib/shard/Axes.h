@@ -17,4 +17,7 @@ mlir::ArrayAttr withPart(mlir::Operation *op, llvm::StringRef axis, int64_t dime
 void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t dimension,
               llvm::StringRef axis, int64_t devices);
 
+/// The values that are, alone or added up, what a gradient is given.
+llvm::SmallVector<mlir::Value> addends(dnn::GradientOp sink);
+
 } // namespace accord::shard

@@ -1,5 +1,6 @@
 #include "lib/shard/DataParallel.h"
 #include "lib/shard/Axes.h"
+#include "lib/shard/ExpertParallel.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -13,15 +14,6 @@ bool isLookupGradient(Operation *op) {
 }
 RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
   return RankedTensorType::get(shape, type.getElementType());
-}
-
-/// The values that are, alone or added up, what a gradient is given.
-SmallVector<Value> addends(dnn::GradientOp sink) {
-  SmallVector<Value> values{sink.getValue()};
-  for (size_t i = 0; i < values.size(); ++i)
-    if (auto add = values[i].getDefiningOp<dnn::AddOp>())
-      llvm::append_range(values, add->getOperands());
-  return values;
 }
 
 } // namespace
@@ -81,6 +73,13 @@ LogicalResult DataParallel::run() {
       lookUp(op);
     for (Operation *op : gradients)
       lookUpGradient(op);
+  }
+
+  if (options.experts == ExpertSplit::Divided) {
+    ExpertParallel experts(graph, options.axis, options.devices, names);
+    experts.run();
+    divided.insert(experts.divided().begin(), experts.divided().end());
+    llvm::append_range(undivided, experts.whole());
   }
 
   // Which elements are dropped depends on where in the whole batch a sample is.

@@ -12,6 +12,11 @@ enum class TableSplit : uint8_t {
   Columns ///< each device has some columns of every table: rows' parts travel
 };
 
+enum class ExpertSplit : uint8_t {
+  None,   ///< every replica has all experts
+  Divided ///< each device has some experts: tokens travel to them and back
+};
+
 struct DataParallelOptions {
   std::string axis = "data";
   int64_t devices = 2;
@@ -19,6 +24,7 @@ struct DataParallelOptions {
   /// ids of all samples in its part, and all-to-all or reduce-scatter brings the rows to where the
   /// samples are (Naumov et al., DLRM, 2019, section 4; Mudigere et al., ZionEX, 2022).
   TableSplit tables = TableSplit::None;
+  ExpertSplit experts = ExpertSplit::None;
 };
 
 /// Each device of the axis runs the step on its own samples; after the last micro-batch gradients
@@ -30,7 +36,7 @@ public:
   DataParallel(dnn::TrainingGraphOp graph, const DataParallelOptions &options);
   /// Errors are emitted at operations: an axis that the graph already has, fewer than 2 devices.
   llvm::LogicalResult run();
-  /// Tables that the devices cannot divide, and so stay whole.
+  /// Tables and weights of experts that the devices cannot divide, and so stay whole.
   llvm::ArrayRef<dnn::ParameterOp> whole() const { return undivided; }
 
 private:

@@ -39,7 +39,8 @@ def Replicate : Pass<"replicate", "::mlir::ModuleOp"> {
   let description = [{
     The mean of the gradients over the devices is taken once per step, after the last micro-batch. `tables` divides embedding tables among
     the devices instead of replicating them, by rows or by columns (Naumov et al., DLRM, 2019): ids and rows travel, gradients of
-    tables do not.
+    tables do not. `experts=divided` divides the experts of every mixture among them: tokens travel to their experts and back
+    (Lepikhin et al., GShard, 2020).
 
     Before:
     ```mlir
@@ -58,7 +59,8 @@ def Replicate : Pass<"replicate", "::mlir::ModuleOp"> {
   let options = [
     Option<"axis", "axis", "std::string", "\"data\"", "name of the axis of devices">,
     Option<"devices", "devices", "int64_t", "2", "devices on the axis">,
-    Option<"tables", "tables", "std::string", "\"whole\"", "embedding tables: whole, rows or columns">
+    Option<"tables", "tables", "std::string", "\"whole\"", "embedding tables: whole, rows or columns">,
+    Option<"experts", "experts", "std::string", "\"whole\"", "experts: whole or divided">
   ];
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }

@@ -24,13 +24,21 @@ struct Replicate : impl::ReplicateBase<Replicate> {
       getOperation().emitError() << "tables are whole, or split by rows or columns, not '" << tables << "'";
       return signalPassFailure();
     }
+    auto division = llvm::StringSwitch<std::optional<shard::ExpertSplit>>(experts)
+                        .Case("whole", shard::ExpertSplit::None)
+                        .Case("divided", shard::ExpertSplit::Divided)
+                        .Default(std::nullopt);
+    if (!division) {
+      getOperation().emitError() << "experts are whole or divided, not '" << experts << "'";
+      return signalPassFailure();
+    }
     for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>()) {
-      shard::DataParallel replicas(graph, {axis, devices, *split});
+      shard::DataParallel replicas(graph, {axis, devices, *split, *division});
       if (failed(replicas.run()))
         return signalPassFailure();
       for (dnn::ParameterOp table : replicas.whole())
-        table.emitRemark() << "table '" << table.getSymName() << "', " << table.getTensorType()
-                           << ", stays whole on each of the " << int64_t(devices) << " devices of axis '" << axis << "'";
+        table.emitRemark() << (table.getTensorType().getRank() == 3 ? "experts' weight '" : "table '")
+                           << table.getSymName() << "', " << table.getTensorType() << ", stays whole on each of the " << int64_t(devices) << " devices of axis '" << axis << "'";
     }
   }
 };

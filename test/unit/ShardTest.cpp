@@ -49,6 +49,25 @@ train t = mixtral_8x7b(layers = 2, hidden = 16, heads = 4, kv_heads = 4, inner =
   batch = 2
   optimizer = adam
 })";
+const char kExperts[] = R"(
+import "catalog/mixtral.dnn"
+train t = mixtral_8x7b(layers = 2, hidden = 16, heads = 4, kv_heads = 4, inner = 8, experts = 4, vocab = 8, seq = 4, capacity = 2) on a100_80g {
+  batch = 8
+  optimizer = adam
+})";
+const char kPlainExperts[] = R"(
+model experts {
+  input x      : float[4, 6]
+  input target : float[4, 6]
+  var h = x + moe(x, experts = 4, inner = 3, top_k = 1, capacity_factor = 0.75)
+  repeat 2 { h = h + moe(rms_norm(h), experts = 8, inner = 5, top_k = 2) }
+  repeat 2 { repeat 2 { h = h + moe(h, experts = 4, inner = 2, top_k = 3, normalize = true) } }
+  loss mse(linear(h, out = 6), target)
+}
+train t = experts() on a100_80g {
+  batch = 4
+  optimizer = adam
+})";
 
 const Case kCases[] = {
     {"GPT", kGpt, false, 11},
@@ -61,6 +80,9 @@ const Case kCases[] = {
     {"T5", kT5, false, 10},
     {"T5 along the sequence", kT5, true, 10},
     {"Mixtral", kMixtral, false, 6},
+    {"Mixtral whose experts are divided", kExperts, false, 6},
+    {"Mixtral whose experts are divided along the sequence", kExperts, true, 6},
+    {"experts of two weights", kPlainExperts, false, 6},
     {"odd vocabulary, heads that four devices do not divide", R"(
 import "catalog/gpt2.dnn"
 train t = gpt2(layers = 2, hidden = 12, heads = 6, vocab = 11, seq = 5) on a100_80g {
@@ -255,6 +277,7 @@ train t = net() on a100_80g {
 struct ReplicaCase {
   const char *name, *text, *tables;
   int64_t devices, divided;
+  const char *experts = "whole";
 };
 const ReplicaCase kReplicas[] = {
     {"GPT", kGpt, "whole", 2, 0},
@@ -266,6 +289,12 @@ const ReplicaCase kReplicas[] = {
     {"a shared table by rows", kTables, "rows", 4, 1},
     {"a shared table by columns", kTables, "columns", 2, 1},
     {"BERT, whose tied table stays whole", kBert, "rows", 2, 1},
+    {"Mixtral", kExperts, "whole", 2, 0},
+    {"Mixtral with divided experts", kExperts, "whole", 2, 3, "divided"},
+    {"Mixtral with divided experts", kExperts, "whole", 4, 3, "divided"},
+    {"experts of two weights", kPlainExperts, "whole", 2, 6, "divided"},
+    {"experts of two weights", kPlainExperts, "whole", 4, 6, "divided"},
+    {"three experts, which stay whole", kMixtral, "whole", 2, 0, "divided"},
 };
 class Replicate : public ::testing::TestWithParam<ReplicaCase> {};
 
@@ -280,6 +309,7 @@ TEST_P(Replicate, EqualsOneDevice) {
   ReplicateOptions options;
   options.devices = model.devices;
   options.tables = model.tables;
+  options.experts = model.experts;
   ASSERT_TRUE(one.run(createReplicate(options)));
   EXPECT_EQ(splitParameters(one.graph), model.divided);
   auto found = interpret::interpret(one.graph, inputs);
@@ -310,6 +340,51 @@ TEST(ShardAndReplicate, TensorAndDataParallel) {
     ASSERT_TRUE(static_cast<bool>(found)) << llvm::toString(found.takeError());
     expectSameStep(*found, expected);
   }
+}
+
+// Experts are parts on both axes: first those of a device's tensor rank, then those of its data
+// rank.
+TEST(ShardAndReplicate, ExpertsOnBothAxes) {
+  TrainingGraph one(kExperts);
+  ASSERT_TRUE(one.graph);
+  auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 3));
+  auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
+  ReplicateOptions replicas;
+  replicas.experts = "divided";
+  ASSERT_TRUE(one.run(createShard()) && one.run(createReplicate(replicas)));
+  int64_t ofExperts = 0;
+  for (auto parameter : one.graph.getParameters())
+    if (parameter.getTensorType().getRank() == 3) {
+      ++ofExperts;
+      EXPECT_EQ(parameter.getTensorType().getDimSize(0), 1) << parameter.getSymName().str();
+    }
+  EXPECT_EQ(ofExperts, 3);
+  auto found = interpret::interpret(one.graph, inputs);
+  ASSERT_TRUE(static_cast<bool>(found)) << llvm::toString(found.takeError());
+  expectSameStep(*found, expected);
+}
+
+// Lepikhin et al., GShard, 2020, section 3.2: the slots travel to the experts and the rows back, in
+// the forward pass and, as gradients, in the backward pass.
+TEST(ShardTraffic, ExpertsExchangeTheirSlotsFourTimes) {
+  TrainingGraph one(kExperts);
+  ReplicateOptions options;
+  options.devices = 4;
+  options.experts = "divided";
+  ASSERT_TRUE(one.graph && one.run(createReplicate(options)));
+  constexpr int64_t kLocalBatch = 2, kLayers = 2, kSlots = 4 * 4, kHidden = 16, kBytes = 2;
+  std::optional<shard::Traffic> traffic = shard::trafficOf(one.graph, kLocalBatch);
+  ASSERT_TRUE(traffic);
+  shard::Exchange all;
+  for (const auto &[key, exchange] : *traffic)
+    if (key.kind == "all_to_all") {
+      all.count += exchange.count;
+      all.payload += exchange.payload;
+      all.sent += exchange.sent;
+    }
+  EXPECT_EQ(all.count, 4 * kLayers);
+  EXPECT_EQ(all.payload, 4 * kLayers * kLocalBatch * kSlots * kHidden * kBytes);
+  EXPECT_EQ(all.sent, all.payload * 3 / 4);
 }
 
 // Mudigere et al., 2022: each way batch / n * tables * dim values per device, as parts of n times
