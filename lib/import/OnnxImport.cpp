@@ -1,3 +1,4 @@
+#include "lib/import/Loss.h"
 #include "lib/import/Onnx.h"
 #include "lib/import/OnnxGraph.h"
 #include "lib/import/OnnxImporter.h"
@@ -193,8 +194,6 @@ void OnnxImporter::addLosses() {
                 "no output depends on the model's inputs, so that there is nothing to train");
 }
 
-/// Classes are what softmax ends in, and what one or two dimensions of numbers are taken for; a
-/// sigmoid ends in yes or no; everything else is compared with a target.
 void OnnxImporter::addLoss(const OnnxPort &output, const std::string &wanted) {
   auto found = values.find(output.name);
   if (found == values.end() || found->second.constant || found->second.batch == Batch::None ||
@@ -202,39 +201,10 @@ void OnnxImporter::addLoss(const OnnxPort &output, const std::string &wanted) {
     notes.push_back(fmt::format("the output '{}' has no loss", shown(output.name)));
     return;
   }
-  Sketch::Id x = found->second.id;
-  if (Sketch::Id behind = sketch.behindViews(x); sketch.callOf(behind) == "input")
-    return notes.push_back(fmt::format("the output '{}' is an input", shown(output.name)));
-  Shape shape = sketch.shape(x);
-  std::string kind = wanted, before = outputsBefore[output.name];
-  if (kind.empty() && before == "Sigmoid")
-    kind = "binary_cross_entropy";
-  else if (kind.empty() && shape.back() > 1 &&
-           (shape.size() <= 2 || (!before.empty() && before != "Sigmoid")))
-    kind = "cross_entropy";
-  else if (kind.empty())
-    kind = "mse";
-  if (!before.empty())
-    notes.push_back(fmt::format("the last {} of the output '{}' is part of its loss", before,
-                                shown(output.name)));
-  std::string prefix = model.outputs.size() > 1 ? output.name + "_" : "";
-  if (kind == "cross_entropy") {
-    if (shape.size() == 1)
-      x = sketch.reshape(x, {1, shape[0]});
-    else if (shape.size() == 3 && (before.empty() || before == "Softmax over channels"))
-      // [classes, rows, columns]
-      x = sketch.transpose(x, {1, 2, 0});
-    Shape labels = sketch.shape(x);
-    labels.pop_back();
-    sketch.loss(sketch.add(prefix + "cost", kind,
-                           {x, sketch.input(prefix + "labels", "int32", labels)}, {}, {}));
-  } else {
-    const char *name = kind == "binary_cross_entropy" ? "labels" : "target";
-    sketch.loss(sketch.add(prefix + "cost", kind, {x, sketch.input(prefix + name, "float", shape)},
-                           {}, {}));
-  }
-  notes.push_back(fmt::format("the output '{}' of {} is trained with {}; the file states no loss",
-                              shown(output.name), listOf(shape), kind));
+  import::addLoss(sketch, found->second.id,
+                  {output.name, model.outputs.size() > 1 ? output.name + "_" : "", wanted,
+                   outputsBefore[output.name]},
+                  notes);
 }
 
 } // namespace import

@@ -1,5 +1,6 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
 #include "lib/import/HuggingFace.h"
+#include "lib/import/Mlir.h"
 #include "lib/import/Onnx.h"
 #include "lib/import/Profiles.h"
 #include "lib/import/ScaleSim.h"
@@ -17,7 +18,8 @@ namespace {
 
 struct ImportOptions {
   std::string file, output, name;
-  std::vector<std::string> sizes, losses; ///< of ONNX: NAME=N, [OUTPUT=]KIND
+  std::vector<std::string> sizes, losses; ///< NAME=N, [OUTPUT=]KIND
+  int64_t inputs = 0;                     ///< the first arguments of an MLIR function
 };
 
 /// `meta-llama/Llama-2-7b-hf/config.json` is called after its folder.
@@ -54,6 +56,24 @@ int importConfig(const ImportOptions &options) {
   return deliver(options, diags, result ? std::optional(result->text) : std::nullopt, notes);
 }
 
+/// [OUTPUT=]KIND, each; false after an error.
+bool readLosses(const ImportOptions &options, std::map<std::string, std::string> &losses) {
+  for (const std::string &text : options.losses) {
+    auto [output, kind] = llvm::StringRef(text).rsplit('=');
+    if (kind.empty())
+      std::swap(output, kind);
+    if (!llvm::is_contained(onnxLosses(), kind)) {
+      refuse(Code::BadCommandLine,
+             fmt::format("--loss: expected one of {}, found '{}'", fmt::join(onnxLosses(), ", "),
+                         text),
+             false, "import");
+      return false;
+    }
+    losses[output.str()] = kind.str();
+  }
+  return true;
+}
+
 int importOnnxFile(const ImportOptions &options) {
   SourceManager sources;
   Diagnostics diags(sources);
@@ -69,18 +89,23 @@ int importOnnxFile(const ImportOptions &options) {
                     false, "import");
     onnx.sizes[symbol.str()] = size;
   }
-  for (const std::string &text : options.losses) {
-    auto [output, kind] = llvm::StringRef(text).rsplit('=');
-    if (kind.empty())
-      std::swap(output, kind);
-    if (!llvm::is_contained(onnxLosses(), kind))
-      return refuse(Code::BadCommandLine,
-                    fmt::format("--loss: expected one of {}, found '{}'",
-                                fmt::join(onnxLosses(), ", "), text),
-                    false, "import");
-    onnx.losses[output.str()] = kind.str();
-  }
+  if (!readLosses(options, onnx.losses))
+    return kWrongInput;
   std::optional<OnnxImport> result = importOnnx(diags, options.file, onnx);
+  return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
+                 result ? result->notes : std::vector<std::string>{});
+}
+
+int importMlirFile(const ImportOptions &options) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  MlirOptions mlir;
+  mlir.name = options.name.empty() ? nameOf(options.file) : options.name;
+  mlir.inputs = options.inputs;
+  if (!readLosses(options, mlir.losses))
+    return kWrongInput;
+  auto file = readFile(diags, options.file);
+  auto result = file ? importMlir(diags, *file, mlir) : std::nullopt;
   return deliver(options, diags, result ? std::optional(result->text) : std::nullopt,
                  result ? result->notes : std::vector<std::string>{});
 }
@@ -134,14 +159,18 @@ void addImport(CLI::App &app, int &status) {
   importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes",
            "graph", "The .json", importText<importDnnPartitioning>)
       ->footer("Example: accord import dnn-partitioning gnmt.json -o gnmt.dnn");
-  for (auto [name, what] : {std::pair("tosa", "A TOSA module"), {"linalg", "A Linalg module"}}) {
-    CLI::App *later = command->add_subcommand(name, fmt::format("{} (not supported yet)", what));
-    later->allow_extras();
-    std::string format = name;
-    later->callback([format, &status] {
-      status =
-          refuse(Code::NotSupported, "not supported yet: accord import " + format, false, "import");
-    });
+  for (auto [name, what] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
+                            {"linalg", "An MLIR module in Linalg as it infers"}}) {
+    CLI::App *mlir = importer(name, fmt::format("{}; a loss is added", what), "module",
+                              "The .mlir or .mlirbc", importMlirFile);
+    mlir->add_option("--inputs", options->inputs,
+                     "N: the first N arguments are inputs, the others weights (default: those with "
+                     "an open batch, or the first)")
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+    mlir->add_option("--loss", options->losses,
+                     fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})",
+                                 fmt::join(onnxLosses(), ", ")));
+    mlir->footer(fmt::format("Example: accord import {} resnet.mlir -o resnet.dnn", name));
   }
 }
 

@@ -1,0 +1,103 @@
+// Reading the module: upstream dialects live in a context of their own, for as long as this takes.
+#include "lib/import/mlir/Importer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord {
+using namespace import;
+
+/// The parser of MLIR recurses; what is deeper than any network would exhaust its stack.
+static bool isTooDeep(llvm::StringRef text) {
+  int depth = 0;
+  for (char c : text) {
+    if (llvm::StringRef("([{<").contains(c) && ++depth > 256)
+      return true;
+    if (llvm::StringRef(")]}>").contains(c) && depth > 0)
+      --depth;
+  }
+  return false;
+}
+
+/// `Expected 'x'.` -> `expected 'x'`
+static std::string lowered(std::string text) {
+  if (text.size() > 1 && !llvm::isUpper(text[1]) && !text.empty())
+    text[0] = llvm::toLower(text[0]);
+  while (!text.empty() && (text.back() == '.' || text.back() == '\n'))
+    text.pop_back();
+  return shown(text);
+}
+
+std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const MlirOptions &options) {
+  llvm::StringRef text = diags.sources().text(file);
+  bool bytecode = text.starts_with("ML\xefR");
+  auto fail = [&](Code code, const std::string &why) {
+    diags.error(code, {file, 0, 0}, why);
+    return std::nullopt;
+  };
+  if (text.trim().empty())
+    return fail(Code::SyntaxError, "this is no MLIR module: the file is empty");
+  if (!bytecode && text.contains('\0'))
+    return fail(Code::SyntaxError, "this is no MLIR module: neither text nor bytecode");
+  if (!bytecode && isTooDeep(text))
+    return fail(Code::SyntaxError, "brackets are nested deeper than 256");
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::tosa::TosaDialect, mlir::linalg::LinalgDialect, mlir::func::FuncDialect,
+                  mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::tensor::TensorDialect,
+                  mlir::ml_program::MLProgramDialect>();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  context.allowUnregisteredDialects(); // told by name and number, all at once
+  size_t before = diags.errors();
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
+    if (found.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    SourceRange place{file, 0, 0};
+    if (auto at = llvm::dyn_cast<mlir::FileLineColLoc>(found.getLocation()); at && !bytecode)
+      place = diags.sources().at(file, {at.getLine(), at.getColumn()});
+    diags.error(Code::SyntaxError, place, lowered(found.str()));
+    return mlir::success();
+  });
+  mlir::ParserConfig config(&context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, config, diags.sources().path(file));
+  if (!module) {
+    if (diags.errors() == before)
+      fail(Code::SyntaxError, "this is no MLIR module: it is damaged, cut short, or another kind "
+                              "of file");
+    return std::nullopt;
+  }
+  std::vector<mlir::func::FuncOp> functions;
+  std::vector<std::string> names;
+  module->walk([&](mlir::func::FuncOp one) {
+    if (one.isDeclaration())
+      return;
+    functions.push_back(one);
+    names.push_back(fmt::format("'{}'", shown(one.getName().str())));
+  });
+  if (functions.size() != 1)
+    return fail(Code::ImportSetting,
+                fmt::format("expected one func.func with a body, the forward pass; found {}",
+                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  MlirImporter importer(diags, file, functions[0], options);
+  if (!importer.run())
+    return std::nullopt;
+  std::string name = nameFrom(options.name, "model");
+  std::vector<std::string> lines{
+      fmt::format("{}: imported from the function {} of an MLIR module;", name, names[0]),
+      importer.batchText() + "."};
+  for (const std::string &note : importer.notes)
+    lines.push_back("Note: " + note + ".");
+  auto result = formatted(diags, file, importer.sketch.text(name, lines));
+  return result ? std::optional(MlirImport{*result, importer.notes}) : std::nullopt;
+}
+
+} // namespace accord

@@ -1,0 +1,259 @@
+#include "lib/import/mlir/Importer.h"
+#include "lib/import/Loss.h"
+#include "llvm/ADT/STLExtras.h"
+#include <fmt/format.h>
+
+namespace accord::import {
+
+SourceRange MlirImporter::placeOf(mlir::Location location) const {
+  while (auto named = llvm::dyn_cast<mlir::NameLoc>(location))
+    location = named.getChildLoc();
+  auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location);
+  if (!at || at.getFilename() != diags.sources().path(file) || at.getLine() == 0)
+    return {file, 0, 0};
+  return diags.sources().at(file, {at.getLine(), at.getColumn()});
+}
+
+void MlirImporter::refuse(const std::string &why) {
+  diags.error(Code::ImportUnsupported, placeOf(current->getLoc()),
+              fmt::format("'{}' {}", shown(current->getName().getStringRef().str()), why));
+  throw Failed();
+}
+
+void MlirImporter::noteOnce(const std::string &note) {
+  if (!llvm::is_contained(notes, note))
+    notes.push_back(note);
+}
+
+std::string MlirImporter::batchText() const {
+  return batchIsOpen ? "the batch is open in the file"
+                     : fmt::format("the file fixes the batch at {}", batch);
+}
+
+/// With `--inputs N` the first N arguments are inputs. Else those whose first extent is open, and
+/// where none is, the first alone. The others are weights.
+bool MlirImporter::readArguments() {
+  size_t before = diags.errors();
+  auto error = [&](mlir::BlockArgument argument, Code code, const std::string &why) {
+    diags.error(code, placeOf(argument.getLoc()),
+                fmt::format("the argument {} of '{}' {}", argument.getArgNumber(),
+                            shown(function.getName().str()), why));
+  };
+  auto arguments = function.getArguments();
+  if (options.inputs > static_cast<int64_t>(arguments.size()))
+    diags.error(Code::ImportSetting, placeOf(function.getLoc()),
+                fmt::format("--inputs {}: '{}' has {} arguments", options.inputs,
+                            shown(function.getName().str()), arguments.size()));
+  auto openBatch = [](mlir::BlockArgument argument) {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
+    return type && type.getRank() > 0 && type.isDynamicDim(0);
+  };
+  bool anyOpen = llvm::any_of(arguments, openBatch);
+  std::vector<mlir::BlockArgument> inputs;
+  for (mlir::BlockArgument argument : arguments) {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
+    if (!type) {
+      error(argument, Code::ImportSetting, "is no tensor of known rank");
+      continue;
+    }
+    auto number = static_cast<int64_t>(argument.getArgNumber());
+    bool input = options.inputs ? number < options.inputs : anyOpen ? openBatch(argument) : !number;
+    llvm::ArrayRef<int64_t> shape = type.getShape();
+    bool open = false;
+    for (size_t i = input ? 1 : 0; i < shape.size(); ++i)
+      open |= mlir::ShapedType::isDynamic(shape[i]);
+    if (open || (input && shape.empty())) {
+      error(argument, Code::ImportSetting,
+            !input ? "is a weight whose extents are not known"
+            : open ? "has an open extent other than the first, which is the batch"
+                   : "is a single number, so that it has no batch");
+      continue;
+    }
+    mlir::Type element = type.getElementType();
+    if (!element.isFloat() && !(input && element.isInteger())) {
+      error(argument, Code::ImportUnsupported, "holds no floating-point numbers");
+      continue;
+    }
+    Shape full(shape.begin(), shape.end()), known = full;
+    if (input && mlir::ShapedType::isDynamic(shape[0]))
+      known[0] = 1;
+    if (!known.empty() && !elementsOf(known)) {
+      error(argument, Code::ImportSetting, "has impossible extents");
+      continue;
+    }
+    if (input)
+      inputs.push_back(argument);
+    else
+      values[argument] = weightOf(argument, full);
+  }
+  for (mlir::BlockArgument argument : inputs) {
+    int64_t first = llvm::cast<mlir::RankedTensorType>(argument.getType()).getDimSize(0);
+    if (!mlir::ShapedType::isDynamic(first)) {
+      if (!batchIsOpen && first != batch)
+        error(argument, Code::ImportUnsupported,
+              fmt::format("has the batch {} as its first extent, and one before it {}", first,
+                          batch));
+      batchIsOpen = false;
+      batch = first;
+    }
+  }
+  for (mlir::BlockArgument argument : inputs) {
+    auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
+    MlirValue value;
+    value.kind = Kind::Computed;
+    value.full.assign(type.getShape().begin(), type.getShape().end());
+    value.full[0] = batch;
+    value.batchDim = 0;
+    for (int i = value.full.size() > 1 ? 1 : 0; i < static_cast<int>(value.full.size()); ++i)
+      value.dims.push_back(i);
+    // An image that is read with its channels last is an input with its channels first.
+    bool last = value.full.size() == 4 && llvm::any_of(argument.getUsers(), [](auto *user) {
+                  llvm::StringRef name = user->getName().getStringRef();
+                  return name.contains("nhwc") || name == "tosa.conv2d" ||
+                         name == "tosa.depthwise_conv2d" || name == "tosa.transpose_conv2d" ||
+                         name.ends_with("_pool2d");
+                });
+    if (last) {
+      value.dims = {3, 1, 2};
+      noteOnce("inputs that are read with their channels last have them first here");
+    }
+    Shape sample;
+    for (int dim : value.dims)
+      sample.push_back(extent(value, dim));
+    std::string name = inputs.size() > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x";
+    value.id = sketch.input(name, type.getElementType().isFloat() ? "float" : "int32", sample);
+    values[argument] = value;
+  }
+  if (inputs.empty() && diags.errors() == before)
+    diags.error(
+        Code::ImportSetting, placeOf(function.getLoc()),
+        fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
+  return diags.errors() == before;
+}
+
+void MlirImporter::operation(mlir::Operation *op) {
+  current = op;
+  try {
+    for (mlir::Type type : llvm::concat<mlir::Type>(llvm::to_vector(op->getOperandTypes()),
+                                                    llvm::to_vector(op->getResultTypes())))
+      if (llvm::isa<mlir::UnrankedTensorType, mlir::BaseMemRefType, mlir::VectorType>(type))
+        refuse("has an operand or a result that is no tensor of known rank");
+    if (op->getNumResults() != 1)
+      refuse("has another number of results than one");
+    auto result = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
+    if (result && op->getNumOperands() && !result.getElementType().isFloat())
+      refuse("computes something else than floating-point numbers");
+    if (auto found = joined.find(op); found != joined.end()) {
+      MlirValue x = plain(found->second.second);
+      if (auto axis = formAxis.find(op); axis != formAxis.end())
+        return give(op, softmaxOf(x, axis->second));
+      return give(op, unary(found->second.first.c_str(), x));
+    }
+    if (auto found = absorbed.find(op); found != absorbed.end())
+      return give(op, get(found->second));
+    (this->*handlers().at(op->getName().getStringRef().str()))(op);
+  } catch (const Failed &) {
+    // Told; what depends on it is passed over.
+  }
+}
+
+bool MlirImporter::run() {
+  size_t before = diags.errors();
+  if (!llvm::hasSingleElement(function.getBody())) {
+    diags.error(
+        Code::ImportUnsupported, placeOf(function.getLoc()),
+        fmt::format("'{}' has branches, which have no form here", shown(function.getName().str())));
+    return false;
+  }
+  if (!readArguments())
+    return false;
+  findPatterns();
+  // What the results need, backwards.
+  llvm::DenseSet<mlir::Operation *> needed;
+  std::vector<mlir::Operation *> order;
+  mlir::Block &body = function.getBody().front();
+  for (mlir::Operation &op : llvm::reverse(body)) {
+    bool ends = &op == body.getTerminator();
+    if (!ends && !needed.contains(&op))
+      continue;
+    auto need = [&](mlir::Value value) {
+      if (mlir::Operation *from = value.getDefiningOp())
+        needed.insert(from);
+    };
+    if (auto found = joined.find(&op); found != joined.end())
+      need(found->second.second);
+    else
+      op.walk([&](mlir::Operation *inner) { llvm::for_each(inner->getOperands(), need); });
+    if (!ends)
+      order.push_back(&op);
+  }
+  std::map<std::string, std::pair<size_t, mlir::Operation *>> unknown;
+  for (mlir::Operation *op : llvm::reverse(order))
+    if (std::string name = op->getName().getStringRef().str();
+        !joined.count(op) && !handlers().count(name))
+      if (auto &[count, first] = unknown[name]; count++ == 0)
+        first = op;
+  for (const auto &[name, found] : unknown)
+    diags
+        .error(Code::ImportUnsupported, placeOf(found.second->getLoc()),
+               fmt::format("the operation '{}' has no form here; {} of {} operations", shown(name),
+                           found.first, order.size()))
+        .help("replace it by operations that have one before the export, or cut the function there "
+              "and write that part by hand; docs/importers.md lists them");
+  if (!unknown.empty())
+    return false;
+  // Constants first: whether a summand is a bias is asked before its place.
+  for (bool constants : {true, false})
+    for (mlir::Operation *op : llvm::reverse(order))
+      if ((op->getNumOperands() == 0) == constants)
+        operation(op);
+  if (diags.errors() == before)
+    results(body.getTerminator());
+  return diags.errors() == before;
+}
+
+void MlirImporter::results(mlir::Operation *op) {
+  current = op;
+  sketch.from("the loss, which the file does not state");
+  std::vector<std::string> known;
+  for (size_t i = 0; i < op->getNumOperands(); ++i)
+    known.push_back(fmt::format("output{}", i));
+  for (const auto &[name, kind] : options.losses)
+    if (!name.empty() && !llvm::is_contained(known, name))
+      diags
+          .error(Code::ImportSetting, placeOf(op->getLoc()),
+                 fmt::format("the function has no output '{}'", shown(name)))
+          .suggest(nearest(name, known));
+  for (size_t i = 0; i < known.size(); ++i) {
+    auto chosen = options.losses.find(known[i]);
+    chosen = chosen == options.losses.end() ? options.losses.find("") : chosen;
+    std::string wanted = chosen == options.losses.end() ? "" : chosen->second;
+    MlirValue x;
+    try {
+      x = plain(op->getOperand(static_cast<unsigned>(i)));
+    } catch (const Failed &) {
+      continue;
+    }
+    if (!x.computed() || x.batchDim < 0 || wanted == "none") {
+      notes.push_back(fmt::format("the output '{}' has no loss", known[i]));
+      continue;
+    }
+    // A training's loss has the last softmax or sigmoid in it.
+    std::string before;
+    Sketch::Id last = sketch.behindViews(x.id);
+    if (last == x.id && sketch.callOf(last) == "sigmoid")
+      before = "Sigmoid";
+    else if (last == x.id && sketch.callOf(last) == "softmax" && softmaxAxis[last] == x.dims.back())
+      before = "Softmax";
+    if (!before.empty())
+      x.id = sketch.operandOf(last);
+    bool image = before.empty() && x.dims.size() == 3; // channels last in the file or not
+    addLoss(sketch, image ? x.id : arranged(x, natural(x)),
+            {known[i], known.size() > 1 ? known[i] + "_" : "", wanted, before}, notes);
+  }
+  if (!sketch.hasLoss() && !diags.hasErrors())
+    diags.error(Code::ImportUnsupported, placeOf(op->getLoc()),
+                "no output depends on the inputs, so that there is nothing to train");
+}
+
+} // namespace accord::import
