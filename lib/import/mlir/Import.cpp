@@ -28,6 +28,24 @@ static bool isTooDeep(llvm::StringRef text) {
   return false;
 }
 
+/// The parsers of linalg's short forms go on after a list that is no list of numbers, and crash.
+/// Returns where such a list begins.
+static std::optional<size_t> badList(llvm::StringRef text) {
+  for (llvm::StringRef key : {"dimensions", "permutation"})
+    for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      llvm::StringRef rest = text.drop_front(at + key.size()).ltrim();
+      if (!rest.consume_front("="))
+        continue;
+      rest = rest.ltrim();
+      llvm::StringRef list = rest.take_until([](char c) { return c == ']'; });
+      bool array = rest.starts_with("array<");
+      if (!array && (!rest.starts_with("[") || list.size() == rest.size() ||
+                     list.drop_front().find_first_not_of("0123456789, \t\n-") != text.npos))
+        return at;
+    }
+  return std::nullopt;
+}
+
 /// `Expected 'x'.` -> `expected 'x'`
 static std::string lowered(std::string text) {
   if (text.size() > 1 && !llvm::isUpper(text[1]) && !text.empty())
@@ -50,6 +68,12 @@ std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const Mlir
     return fail(Code::SyntaxError, "this is no MLIR module: neither text nor bytecode");
   if (!bytecode && isTooDeep(text))
     return fail(Code::SyntaxError, "brackets are nested deeper than 256");
+  if (auto at = bytecode ? std::nullopt : badList(text)) {
+    diags.error(Code::SyntaxError,
+                {file, static_cast<uint32_t>(*at), static_cast<uint32_t>(*at) + 1},
+                "expected a list of numbers in brackets");
+    return std::nullopt;
+  }
   mlir::DialectRegistry registry;
   registry.insert<mlir::tosa::TosaDialect, mlir::linalg::LinalgDialect, mlir::func::FuncDialect,
                   mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::tensor::TensorDialect,
