@@ -44,8 +44,8 @@ Partitioner::~Partitioner() {
 
 LogicalResult Partitioner::run() {
   WalkResult known = graph.walk([&](Operation *op) {
-    if (op->getNumRegions() == 0 || isa<dnn::TrainingGraphOp, dnn::MicrobatchOp, dnn::RepeatOp,
-                                        dnn::OptimizerStepOp>(op))
+    if (op->getNumRegions() == 0 ||
+        isa<dnn::TrainingGraphOp, dnn::MicrobatchOp, dnn::RepeatOp, dnn::OptimizerStepOp>(op))
       return WalkResult::advance();
     return WalkResult(op->emitError() << "'" << op->getName() << "' cannot be divided among devices"
                                       << (isa<dnn::FusedOp>(op) ? ": shard before fuse" : ""));
@@ -108,7 +108,9 @@ static double bytesOfType(Type type) {
 /// end.
 Sharding Partitioner::resting(Value value, Sharding now) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  bool sequence = options.sequence && type && type.getRank() == 3 && dnn::batchRank(type) &&
+  if (!type)
+    return now;
+  bool sequence = options.sequence && type.getRank() == 3 && dnn::batchRank(type) &&
                   isa<FloatType>(type.getElementType()) && divisible(type, 1, options.devices);
   if (sequence)
     return Sharding::split(1);
@@ -291,6 +293,10 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
     if (sharding.kind == Sharding::Zero && found.kind != Sharding::Zero) {
       sharding = found;
       again = true;
+    } else if (sharding.kind == Sharding::Partial && found.kind != Sharding::Partial &&
+               found.kind != Sharding::Zero) {
+      sharding = resting(value, found); // nothing becomes a partial sum again
+      again = true;
     } else if (!again) {
       yielded.push_back(as(value, sharding, to, backward));
     }
@@ -299,8 +305,12 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
   for (Value value : yield.getStashed()) {
     Sharding sharding = held[value].sharding;
     // The gradient of a mixture of experts is linear in the experts' rows: their sum is not needed.
+    // What an inner repeat has stashed stays as it is: its slices are converted where they are
+    // read.
     bool summand = sharding.kind == Sharding::Partial && value.getDefiningOp<dnn::MoeExpertsOp>();
-    if (!summand && (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))
+    bool stack = isa<dnn::StashType>(value.getType());
+    if (!summand && !stack &&
+        (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))
       sharding = resting(value, {});
     stashed.push_back(sharding);
     if (!again)

@@ -1,5 +1,3 @@
-#include "dialects/accel/AccelDialect.h"
-#include "dialects/dnn/Dnn.h"
 #include "test/fuzz/Elaboration.h"
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
@@ -15,7 +13,10 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "test/fuzz/Divide.h"
+#include "llvm/Support/xxhash.h"
 #include <algorithm>
 
 namespace accord::fuzz {
@@ -29,7 +30,7 @@ mlir::MLIRContext &context() { return *current; }
 void freshContext() {
   static unsigned served = 0;
   if (!current || ++served == 100) {
-    static bool once = (registerAllPasses(), true);
+    static bool once = (registerAllPasses(), mlir::registerTransformsPasses(), true);
     (void)once;
     mlir::DialectRegistry registry;
     registerAllDialects(registry);
@@ -77,6 +78,9 @@ public:
     graph.walk([&](mlir::Operation *) { ++operations; });
     if (operations > kMost)
       return false;
+    uint64_t choice = llvm::xxh3_64bits(program.text);
+    if (std::string wrong = divided(graph, choice); !wrong.empty())
+      fail(wrong);
     int64_t least = 0;
     for (int64_t size : job->microbatches)
       if (size > 0 && job->batch % size == 0 && (!least || size < least))
@@ -192,8 +196,11 @@ private:
       return mlir::success();
     });
     mlir::PassManager passes(&context());
-    if (mlir::failed(mlir::parsePassPipeline("build-training-graph", passes)))
-      return fail("there is no pass build-training-graph");
+    const char *const policies[] = {"", "recompute{policy=full},", "recompute{policy=selective},"};
+    std::string pipeline = policies[llvm::xxh3_64bits(program.text) / 64 % 3];
+    pipeline += "build-training-graph";
+    if (mlir::failed(mlir::parsePassPipeline(pipeline, passes)))
+      return fail("there is no pipeline " + pipeline);
     if (mlir::failed(passes.run(*own))) {
       if (!reported)
         fail("a pass failed without saying why");

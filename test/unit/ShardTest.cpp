@@ -181,6 +181,22 @@ train t = gnmt(hidden = 4, vocab = 8, length = 3, target = 2) on a100_80g {
   optimizer = adam
 })",
      false, 2},
+    {"experts in nested repeats", R"(
+model nested {
+  input x      : float[4, 8]
+  input target : float[4, 8]
+  var h = x
+  repeat 2 {
+    repeat 3 { h = h + moe(layer_norm(h), experts = 4, inner = 6, top_k = 1, gated = true) }
+    h = h + linear(h, out = 8)
+  }
+  loss mse(h, target)
+}
+train t = nested() on a100_80g {
+  batch = 2
+  optimizer = sgd
+})",
+     false, 4},
     {"nested repeats", R"(
 model nested {
   input x      : float[8]
