@@ -1,5 +1,5 @@
 // The pass: chains of operations as one.
-#include "passes/simplify/Bodies.h"
+#include "lib/fuse/Bodies.h"
 #include "passes/simplify/Passes.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-#include "passes/simplify/Bodies.h"
+#include "lib/fuse/Bodies.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
