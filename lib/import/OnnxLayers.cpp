@@ -5,9 +5,6 @@
 
 namespace accord::import {
 
-static std::string pairOf(int64_t rows, int64_t columns) {
-  return rows == columns ? std::to_string(rows) : fmt::format("[{}, {}]", rows, columns);
-}
 /// The file's numbers are single precision: 1e-05, not 9.999999747378752e-06.
 static std::string numberOf(double value) { return fmt::format("{}", static_cast<float>(value)); }
 
@@ -55,18 +52,10 @@ OnnxImporter::Window OnnxImporter::window(const OnnxNode &node, const Shape &ima
     padding.push_back(p);
     extents.push_back(out);
   }
-  Window result{{"kernel = " + pairOf(kernel[0], kernel[1])}, extents};
   bool pools = node.op == "MaxPool" || node.op == "AveragePool";
-  if (pools ? strides != kernel : strides != Shape{1, 1})
-    result.attributes.push_back("stride = " + pairOf(strides[0], strides[1]));
-  if (padding != Shape{0, 0})
-    result.attributes.push_back("padding = " + pairOf(padding[0], padding[1]));
-  if (dilations != Shape{1, 1}) {
-    if (pools)
-      refuse("has dilations, which a pool has not here");
-    result.attributes.push_back("dilation = " + pairOf(dilations[0], dilations[1]));
-  }
-  return result;
+  if (pools && dilations != Shape{1, 1})
+    refuse("has dilations, which a pool has not here");
+  return {windowAttributes(kernel, strides, padding, dilations, pools), extents};
 }
 
 void OnnxImporter::conv(const OnnxNode &node) {

@@ -11,6 +11,23 @@ namespace accord::import {
 
 std::string listOf(const Shape &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
+std::string pairOf(int64_t rows, int64_t columns) {
+  return rows == columns ? std::to_string(rows) : fmt::format("[{}, {}]", rows, columns);
+}
+
+std::vector<std::string> windowAttributes(const Shape &kernel, const Shape &strides,
+                                          const Shape &padding, const Shape &dilations,
+                                          bool pools) {
+  std::vector<std::string> attributes{"kernel = " + pairOf(kernel[0], kernel[1])};
+  if (pools ? strides != kernel : strides != Shape{1, 1})
+    attributes.push_back("stride = " + pairOf(strides[0], strides[1]));
+  if (padding != Shape{0, 0})
+    attributes.push_back("padding = " + pairOf(padding[0], padding[1]));
+  if (dilations != Shape{1, 1})
+    attributes.push_back("dilation = " + pairOf(dilations[0], dilations[1]));
+  return attributes;
+}
+
 std::optional<int64_t> elementsOf(const Shape &shape) {
   int64_t all = 1;
   for (int64_t extent : shape)

@@ -15,6 +15,11 @@ using Shape = std::vector<int64_t>;
 
 /// `[3, 224, 224]`
 std::string listOf(const Shape &shape);
+/// `3` of two equal numbers, else `[3, 5]`.
+std::string pairOf(int64_t rows, int64_t columns);
+/// `kernel = 3`, and what is not the language's default of a convolution or, if `pools`, of a pool.
+std::vector<std::string> windowAttributes(const Shape &kernel, const Shape &strides,
+                                          const Shape &padding, const Shape &dilations, bool pools);
 /// The product, or nothing if an extent is below 1 or the product passes 2^58.
 std::optional<int64_t> elementsOf(const Shape &shape);
 /// A name of the language from any text: lower case, digits and `_`, no reserved word.

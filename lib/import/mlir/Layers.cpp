@@ -6,9 +6,6 @@
 
 namespace accord::import {
 
-static std::string pairOf(int64_t rows, int64_t columns) {
-  return rows == columns ? std::to_string(rows) : fmt::format("[{}, {}]", rows, columns);
-}
 static bool isZero(mlir::Value value) { return splatOf(value) == 0.0; }
 
 /// The extents of the file round down. Padding is the same at both ends in the language: what a
@@ -31,17 +28,9 @@ MlirImporter::Window MlirImporter::window(const MlirValue &x, int rows, int colu
     padding.push_back(low);
     extents.push_back(out);
   }
-  Window result{{"kernel = " + pairOf(kernel[0], kernel[1])}, extents};
-  if (pools ? strides != kernel : strides != Shape{1, 1})
-    result.attributes.push_back("stride = " + pairOf(strides[0], strides[1]));
-  if (padding != Shape{0, 0})
-    result.attributes.push_back("padding = " + pairOf(padding[0], padding[1]));
-  if (dilations != Shape{1, 1}) {
-    if (pools)
-      refuse("has dilations, which a pool has not here");
-    result.attributes.push_back("dilation = " + pairOf(dilations[0], dilations[1]));
-  }
-  return result;
+  if (pools && dilations != Shape{1, 1})
+    refuse("has dilations, which a pool has not here");
+  return {windowAttributes(kernel, strides, padding, dilations, pools), extents};
 }
 
 /// [top, bottom, left, right], with the padding that waits for this operation.
