@@ -47,6 +47,8 @@ def Dnn_CrossEntropyPartGradOp : Dnn_WorkOp<"cross_entropy_part_grad", 5> {
   let results = (outs Dnn_Tensor:$dx);
   let hasVerifier = 1;
 }
+def Dnn_MeanOp : Dnn_Loss<"mean", 1, "mean of all elements: the loss of what a model computes itself", "sum", (ins Dnn_Tensor:$x)>;
+def Dnn_MeanGradOp : Dnn_LossGrad<"mean_grad", 1, "dl / count in every element", (ins Dnn_Tensor:$dl)>;
 def Dnn_MseOp : Dnn_Loss<"mse", 3, "mean of (a - b)^2", "difference, square, sum", (ins Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_MseGradOp : Dnn_LossGrad<"mse_grad", 2, "dl * 2 * (a - b) / count", (ins Dnn_Tensor:$dl, Dnn_Tensor:$a, Dnn_Tensor:$b)>;
 def Dnn_SmoothL1Op : Dnn_Loss<"smooth_l1", 7, "mean of (a - b)^2 / 2 where |a - b| < 1, else of |a - b| - 1/2: m * (|a - b| - m / 2), m = min(|a - b|, 1)",

@@ -141,6 +141,12 @@ static LogicalResult inferPaired(ValueRange operands, std::optional<Location> lo
   types.push_back(scalar(a.getContext()));
   return success();
 }
+ACCORD_INFER(MeanOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {0}, location, "mean")))
+    return failure();
+  types.push_back(scalar(adaptor.getX().getContext()));
+  return success();
+}
 ACCORD_INFER(MseOp) { return inferPaired(adaptor.getOperands(), location, types, "mse"); }
 ACCORD_INFER(SmoothL1Op) { return inferPaired(adaptor.getOperands(), location, types, "smooth_l1"); }
 ACCORD_INFER(BinaryCrossEntropyOp) {

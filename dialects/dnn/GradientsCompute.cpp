@@ -187,6 +187,10 @@ template <typename GradOp> static LogicalResult differenceLoss(GradientContext &
     context.operandGradients[1] = make<NegOp>(context, da.getType(), da);
   return success();
 }
+ACCORD_GRADIENT(MeanOp) {
+  context.operandGradients[0] = make<MeanGradOp>(context, getX().getType(), context.resultGradients[0]);
+  return success();
+}
 ACCORD_GRADIENT(MseOp) { return differenceLoss<MseGradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(SmoothL1Op) { return differenceLoss<SmoothL1GradOp>(context, getA(), getB()); }
 ACCORD_GRADIENT(BinaryCrossEntropyOp) {

@@ -49,6 +49,10 @@ Work combineWork(mlir::Operation *op, mlir::RankedTensorType y);
 /// stands in one expression of `result` only and the terms of that expression do not overlap (mixed radix).
 llvm::SmallVector<mlir::utils::IteratorType> kindsOf(mlir::AffineMap result, llvm::ArrayRef<int64_t> domain);
 
+/// Least and largest value, over the domain, of a sum of multiples of its positions; nullopt for anything else, for the batch, or when it
+/// could pass 2^62.
+std::optional<std::pair<int64_t, int64_t>> rangeOf(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> domain);
+
 /// Rows touched by a lookup: elements of `ids` times bytes of one row of `table`; nullopt on overflow.
 std::optional<int64_t> touchedBytes(mlir::RankedTensorType ids, mlir::RankedTensorType table, int64_t batch);
 

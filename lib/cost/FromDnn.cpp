@@ -152,11 +152,19 @@ std::vector<Loop> Extractor::loops(WorkOpInterface op) {
   return domain;
 }
 
+/// "linear"; of an operation that the file states, "custom scores".
+static std::string kindOf(mlir::Operation *op) {
+  std::string kind = op->getName().stripDialect().str();
+  if (auto custom = dyn_cast<dnn::CustomOp>(op))
+    kind += " " + custom.getFunction().str();
+  return kind;
+}
+
 void Extractor::parts(dnn::FusedOp op, Operation &into) {
   for (WorkOpInterface body : op.getBodies()) {
     FusedPart part;
     part.name = dnn::nameOf(body).str();
-    part.kind = body->getName().stripDialect().str();
+    part.kind = kindOf(body);
     part.core = body.getCoreKind() == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
     part.type = typeOf(*body.getOperation());
     part.flops = body.getFlops(out.microbatch).value_or(0); // their sum was checked
@@ -237,7 +245,7 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
   out.regions[region].operations.push_back(id);
   Operation described;
   described.name = unique(op);
-  described.kind = op.getName().stripDialect().str();
+  described.kind = kindOf(&op);
   described.region = region;
   described.location = sourceOf(op.getLoc());
   if (auto phase = op.getAttrOfType<dnn::PhaseAttr>(dnn::DnnDialect::kPhaseAttr))

@@ -86,33 +86,6 @@ void transposedConvolution(dnn::ConvTranspose2dOp op, Inputs in, Outputs out) {
   addBias(in, y);
 }
 
-void contract(dnn::ContractOp op, Inputs in, Outputs out) {
-  Shape domain(op.getDomain());
-  for (int64_t &extent : domain) // the batch is that of whatever tensor walks it
-    if (mlir::ShapedType::isDynamic(extent)) {
-      unsigned dim = static_cast<unsigned>(&extent - domain.data());
-      const Array *tensors[] = {in[0], in[1], &out[0]};
-      for (auto [tensor, map] : llvm::zip(tensors, op.getMaps().getAsRange<mlir::AffineMapAttr>()))
-        for (auto [expr, of] : llvm::zip(map.getValue().getResults(), tensor->shape))
-          if (expr == mlir::getAffineDimExpr(dim, op.getContext()))
-            extent = of;
-    }
-  llvm::SmallVector<mlir::AffineMap> maps;
-  for (auto map : op.getMaps().getAsRange<mlir::AffineMapAttr>())
-    maps.push_back(map.getValue());
-  auto inside = [](llvm::ArrayRef<int64_t> index, const Array &array) {
-    for (auto [i, extent] : llvm::zip(index, array.shape))
-      if (i < 0 || i >= extent)
-        return false;
-    return true;
-  };
-  forEach(domain, [&](llvm::ArrayRef<int64_t> point) {
-    auto a = maps[0].compose(point), b = maps[1].compose(point), y = maps[2].compose(point);
-    if (inside(a, *in[0]) && inside(b, *in[1]) && inside(y, out[0]))
-      out[0](y) += (*in[0])(a) * (*in[1])(b);
-  });
-}
-
 /// visit(i, j, pair) for j < i.
 template <typename Visit> void forEachPair(int64_t features, Visit visit) {
   int64_t pair = 0;
@@ -152,7 +125,6 @@ void addContractions(Kernels &kernels) {
     convolution(op, in[0]->shape[1], in, out);
   });
   kernels.add<dnn::ConvTranspose2dOp>(transposedConvolution);
-  kernels.add<dnn::ContractOp>(contract);
   kernels.add<dnn::InteractionOp>(interaction);
   kernels.add<dnn::InteractionGradOp>(interactionGradient);
 }

@@ -291,6 +291,7 @@ const Kernels &Kernels::all() {
   static const Kernels kernels = [] {
     Kernels all;
     addContractions(all);
+    addMapped(all);
     addElementwise(all);
     addNormalizations(all);
     addMovement(all);

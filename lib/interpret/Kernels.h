@@ -1,6 +1,6 @@
 // What each operation of the dnn dialect computes, written down as plainly as its definition says
 // it: the ground truth that gradients, fusions and shardings are held against. Nothing here reads
-// indexing maps, except for `dnn.contract`, which is defined by them.
+// indexing maps, except for `dnn.contract` and `dnn.custom`, which are defined by them.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/interpret/Array.h"
@@ -41,6 +41,7 @@ private:
 };
 
 void addContractions(Kernels &kernels);
+void addMapped(Kernels &kernels);
 void addElementwise(Kernels &kernels);
 void addNormalizations(Kernels &kernels);
 void addMovement(Kernels &kernels);

@@ -261,6 +261,14 @@ void addNormalizations(Kernels &kernels) {
   kernels.add<dnn::CrossEntropyStatsOp>(crossEntropyStats);
   kernels.add<dnn::CrossEntropyJoinOp>(crossEntropyJoin);
   kernels.add<dnn::CrossEntropyPartGradOp>(crossEntropyPartGradient);
+  kernels.add<dnn::MeanOp>([](dnn::MeanOp, Inputs in, Outputs out) {
+    for (double x : in[0]->data)
+      out[0].data[0] += x / static_cast<double>(in[0]->size());
+  });
+  kernels.add<dnn::MeanGradOp>([](dnn::MeanGradOp, Inputs in, Outputs out) {
+    for (double &dx : out[0].data)
+      dx = in[0]->data[0] / static_cast<double>(out[0].size());
+  });
   kernels.add<dnn::MseOp>([](dnn::MseOp, Inputs in, Outputs out) {
     for (int64_t i = 0; i < in[0]->size(); ++i) {
       double difference = in[0]->data[i] - in[1]->data[i];

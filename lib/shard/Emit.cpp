@@ -2,6 +2,7 @@
 #include "lib/shard/Axes.h"
 #include "lib/shard/Partitioner.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -100,11 +101,12 @@ void Partitioner::emit(Operation *op, const Rule &rule, OpBuilder &to) {
     result.setType(localType(old.getType(), sharding, options.devices));
     define(old, result, sharding);
   }
-  if (auto contract = dyn_cast<dnn::ContractOp>(copy); contract && rule.iterator >= 0) {
-    SmallVector<int64_t> domain(contract.getDomain());
-    domain[static_cast<size_t>(rule.iterator)] /= options.devices;
-    contract.setDomain(domain);
-  }
+  if (rule.iterator >= 0)
+    TypeSwitch<Operation *>(copy).Case<dnn::ContractOp, dnn::CustomOp>([&](auto mapped) {
+      SmallVector<int64_t> domain(mapped.getDomain());
+      domain[static_cast<size_t>(rule.iterator)] /= options.devices;
+      mapped.setDomain(domain);
+    });
   if (auto reshape = dyn_cast<dnn::ReshapeOp>(copy)) {
     RankedTensorType type = reshape.getY().getType();
     reshape.setDims(type.getShape().drop_front(dnn::batchRank(type)));

@@ -1,4 +1,5 @@
 #include "lib/shard/Rules.h"
+#include "dialects/dnn/Scalar.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,6 +17,8 @@ bool sums(Operation *op, unsigned result) {
           dnn::ConvTranspose2dOp, dnn::InteractionOp, dnn::ReduceSumOp, dnn::ReduceDimensionsOp>(
           op))
     return true;
+  if (auto custom = dyn_cast<dnn::CustomOp>(op))
+    return custom.getCombine() == dnn::Combine::Sum;
   return result > 0 &&
          isa<dnn::LayerNormGradOp, dnn::RmsNormGradOp, dnn::BatchNormGradOp, dnn::GroupNormGradOp>(
              op);
@@ -31,18 +34,18 @@ bool isLinear(Operation *op) {
 /// Operations whose maps say less than sharing needs to know: what they compute along a dimension
 /// depends on its extent or on all of it, or their maps are open.
 bool onlyOwnRules(Operation *op) {
-  return isa<dnn::MseOp, dnn::MseGradOp, dnn::SmoothL1Op, dnn::SmoothL1GradOp,
-             dnn::BinaryCrossEntropyOp, dnn::BinaryCrossEntropyGradOp, dnn::CrossEntropyOp,
-             dnn::CrossEntropyGradOp, dnn::CrossEntropyStatsOp, dnn::CrossEntropyJoinOp,
-             dnn::CrossEntropyPartGradOp, dnn::SegmentSumOp, dnn::SegmentSoftmaxOp,
-             dnn::SegmentSoftmaxGradOp, dnn::GatherOp, dnn::GatherGradOp, dnn::ScatterOp,
-             dnn::TopkOp, dnn::TopkGradOp, dnn::ConstantOp, dnn::ReshapeOp, dnn::ConcatOp,
-             dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp,
-             dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp, dnn::RelativeBiasOp,
-             dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp,
-             dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp, dnn::LstmGradOp, dnn::GruOp,
-             dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp,
-             dnn::AllToAllOp, dnn::TakePartOp>(op);
+  return isa<dnn::MeanOp, dnn::MeanGradOp, dnn::MseOp, dnn::MseGradOp, dnn::SmoothL1Op,
+             dnn::SmoothL1GradOp, dnn::BinaryCrossEntropyOp, dnn::BinaryCrossEntropyGradOp,
+             dnn::CrossEntropyOp, dnn::CrossEntropyGradOp, dnn::CrossEntropyStatsOp,
+             dnn::CrossEntropyJoinOp, dnn::CrossEntropyPartGradOp, dnn::SegmentSumOp,
+             dnn::SegmentSoftmaxOp, dnn::SegmentSoftmaxGradOp, dnn::GatherOp, dnn::GatherGradOp,
+             dnn::ScatterOp, dnn::TopkOp, dnn::TopkGradOp, dnn::ConstantOp, dnn::ReshapeOp,
+             dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::EmbeddingOp,
+             dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
+             dnn::RelativeBiasOp, dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp,
+             dnn::SpmmValuesGradOp, dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp,
+             dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp,
+             dnn::ReduceScatterOp, dnn::AllToAllOp, dnn::TakePartOp>(op);
 }
 
 /// Positions along these dimensions of the first operand enter what is computed.
@@ -54,6 +57,15 @@ bool positional(Operation *op, int64_t dimension) {
   if (auto softmax = dyn_cast<dnn::SoftmaxOp>(op))
     return softmax.getCausal() && fromEnd <= 2;
   return false;
+}
+
+/// The position along this iterator enters what is computed.
+bool countsPositions(Operation *op, unsigned iterator) {
+  auto custom = dyn_cast<dnn::CustomOp>(op);
+  if (!custom)
+    return false;
+  llvm::SmallBitVector positions = dnn::ScalarProgram(custom.getBody()).positions();
+  return iterator < positions.size() && positions.test(iterator);
 }
 
 class Builder {
@@ -134,7 +146,7 @@ private:
         rule.results.push_back(split ? *state : kPartial);
         shared |= split;
       }
-      if (!possible || !shared)
+      if (!possible || !shared || countsPositions(op, i))
         continue;
       if (op->getNumOperands() > 0 && rule.operands[0].kind == Sharding::Split) {
         int64_t dimension = rule.operands[0].dimension;
