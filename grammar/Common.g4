@@ -9,7 +9,8 @@ grammar Common;
 
 tokens {
   QUANTITY, CROSS, POW2, STEP, ELSE_IF, IMPORT, LET, REQUIRE, PREFER, MAXIMIZE, MINIMIZE, LABEL, PATH, SOURCE, FROM, PER,
-  WEIGHT, CONFIDENCE, SAMPLES, ERROR, TRANSPOSABLE, OF, FOR, ON, IN, AS, INPUT, VAR, REPEAT, LOSS, MODULE, MODEL
+  WEIGHT, CONFIDENCE, SAMPLES, ERROR, TRANSPOSABLE, OF, FOR, ON, IN, AS, INPUT, VAR, REPEAT, LOSS, MODULE, MODEL,
+  OPERATION, GRADIENT, SURROGATE
 }
 
 file : importLine* (declaration ','?)* EOF ;
@@ -24,7 +25,8 @@ constant : LET IDENT '=' expr ;
 description : IDENT IDENT? parameters? ((OF | FOR) IDENT)? ('=' expr)? (ON IDENT)? block ;
 
 parameters : '(' (parameter (',' parameter)* ','?)? ')' ;
-parameter : IDENT (':' IDENT)? ('=' expr)? ;
+parameter : IDENT indices? (':' IDENT)? ('=' expr)? ;
+indices : '[' (IDENT (',' IDENT)* ','?)? ']' ; // of an operand: only in `.dnn`
 
 // ---- Entries ----
 

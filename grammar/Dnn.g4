@@ -1,9 +1,11 @@
-// Training: modules and models are statements over tensors; trainings, sparsity, ensembles and jobs are entries.
+// Training: modules and models are statements over tensors, operations over their elements; trainings, sparsity, ensembles and jobs are entries.
 grammar Dnn;
 import Common;
 
-declaration : constant | module | model | description ;
+declaration : constant | operation | module | model | description ;
 
+// operation scores(q[i, d], k[j, d]) -> s[i, j] { s = sum(q[i, d] * k[j, d], over = d) }
+operation : OPERATION IDENT parameters '->' IDENT indices? body ;
 module : MODULE IDENT parameters ('->' IDENT (',' IDENT)*)? body ;
 model : MODEL IDENT parameters? body ;
 
@@ -11,7 +13,7 @@ body : '{' (statement ','?)* '}' ;
 statement : input | bind | repeat | forLoop | when | loss ;
 
 input : INPUT IDENT ':' IDENT ('[' expr (',' expr)* ']')? ;
-bind : (LET | VAR)? IDENT (',' IDENT)* '=' expr ;
+bind : (LET | VAR | GRADIENT | SURROGATE)? IDENT (',' IDENT)* '=' expr ;
 repeat : REPEAT expr (AS IDENT)? body ;
 forLoop : FOR IDENT IN expr body ;
 when : IF expr body (ELSE_IF expr body)* (ELSE body)? ;

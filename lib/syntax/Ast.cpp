@@ -14,10 +14,15 @@ llvm::StringRef spelling(UnaryOp op) {
 }
 
 llvm::StringRef spelling(DeclarationKind kind) {
-  static constexpr const char *words[] = {"let",      "accelerator", "cluster", "microarchitecture",
-                                          "module",   "model",       "train",   "sparsity",
-                                          "ensemble", "jobs"};
+  static constexpr const char *words[] = {
+      "let",   "accelerator", "cluster",  "microarchitecture", "operation", "module",
+      "model", "train",       "sparsity", "ensemble",          "jobs"};
   return words[static_cast<size_t>(kind)];
+}
+
+std::string withArticle(DeclarationKind kind) {
+  llvm::StringRef word = spelling(kind);
+  return (llvm::StringRef("aeiou").contains(word[0]) ? "an " : "a ") + word.str();
 }
 
 } // namespace accord::ast

@@ -214,8 +214,8 @@ struct Input { ///< input tokens : int32[seq]
   Name name, type;
   std::vector<ExprPtr> dims;
 };
-enum class BindKind : uint8_t { Let, Var, Assign };
-struct Bind { ///< let h = …, var x = …, x = …, let v, i = topk(…)
+enum class BindKind : uint8_t { Let, Var, Assign, Gradient, Surrogate };
+struct Bind { ///< let h = …, var x = …, x = …, let v, i = topk(…); in operations gradient q = …
   BindKind kind;
   std::vector<Name> names;
   ExprPtr value;
@@ -250,9 +250,11 @@ struct Statement {
 // ---- Files
 // ------------------------------------------------------------------------------------------------------------
 
-struct Parameter { ///< hidden, hidden = 3, hidden : int = 3
+struct Parameter { ///< hidden, hidden = 3, hidden : int = 3; in operations q[i, d]
   Name name, type;
-  ExprPtr defaultValue; ///< null if required
+  bool isOperand = false;    ///< has indices
+  std::vector<Name> indices; ///< of an operand
+  ExprPtr defaultValue;      ///< null if required
 };
 
 enum class DeclarationKind : uint8_t {
@@ -260,6 +262,7 @@ enum class DeclarationKind : uint8_t {
   Accelerator,
   Cluster,
   Microarchitecture,
+  Operation,
   Module,
   Model,
   Train,
@@ -268,9 +271,11 @@ enum class DeclarationKind : uint8_t {
   Jobs
 };
 llvm::StringRef spelling(DeclarationKind kind);
+std::string withArticle(DeclarationKind kind); ///< "a model", "an operation"
 
-/// accelerator t(clock = 1 GHz) {…} · module m(x) -> y {…} · train t = gpt() on selene {…} ·
-/// sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs night {…} · let lanes = 128
+/// accelerator t(clock = 1 GHz) {…} · operation o(x[i]) -> y[i] {…} · module m(x) -> y {…} · train
+/// t = gpt() on selene {…} · sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs night {…} ·
+/// let lanes = 128
 struct Declaration {
   DeclarationKind kind;
   SourceRange range;
@@ -279,11 +284,12 @@ struct Declaration {
   Name name; ///< empty only for `sparsity for …`
   bool hasParameters = false;
   std::vector<Parameter> parameters;
-  std::vector<Name> results;   ///< module … -> y, z
+  std::vector<Name> results;   ///< module … -> y, z; operation … -> y[i, j]
+  std::vector<Name> indices;   ///< Operation: of its result
   ExprPtr value;               ///< Constant: its value; Train: gpt() or gpt
   Name target;                 ///< Train: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
-  std::vector<Entry> entries;  ///< all but Module, Model, Constant
-  std::vector<Statement> body; ///< Module, Model
+  std::vector<Entry> entries;  ///< all but Operation, Module, Model, Constant
+  std::vector<Statement> body; ///< Operation, Module, Model
 };
 
 struct Import {

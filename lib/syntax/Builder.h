@@ -13,10 +13,12 @@ enum class Rule : uint8_t {
   Declaration,
   Constant,
   Description,
+  Operation,
   Module,
   Model,
   Parameters,
   Parameter,
+  Indices,
   Block,
   Entry,
   Item,
@@ -83,6 +85,8 @@ private:
   // Declarations.cpp
   void describe(antlr4::ParserRuleContext *context, ast::Declaration &result);
   void module(antlr4::ParserRuleContext *context, ast::Declaration &result);
+  void indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result);
+  void reportOperands(const ast::Declaration &declaration);
   void parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result);
   // Entries.cpp
   void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);

@@ -36,10 +36,12 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
     if (!result.value)
       return;
     break;
+  case Rule::Operation:
   case Rule::Module:
   case Rule::Model:
-    result.kind =
-        parts[0].rule == Rule::Module ? ast::DeclarationKind::Module : ast::DeclarationKind::Model;
+    result.kind = parts[0].rule == Rule::Operation ? ast::DeclarationKind::Operation
+                  : parts[0].rule == Rule::Module  ? ast::DeclarationKind::Module
+                                                   : ast::DeclarationKind::Model;
     module(parts[0].context, result);
     break;
   default: {
@@ -47,8 +49,8 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
     using K = ast::DeclarationKind;
     static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture",
                                                    "let"};
-    static const std::vector<std::string> dnn = {"module",   "model", "train", "sparsity",
-                                                 "ensemble", "jobs",  "let"};
+    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",
+                                                 "sparsity",  "ensemble", "jobs",  "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
     if (!llvm::is_contained(known, kind)) {
       std::string list;
@@ -68,6 +70,7 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
                       .Case("accelerator", K::Accelerator)
                       .Case("cluster", K::Cluster)
                       .Case("microarchitecture", K::Microarchitecture)
+                      .Case("operation", K::Operation)
                       .Case("module", K::Module)
                       .Case("model", K::Model)
                       .Case("train", K::Train)
@@ -76,7 +79,8 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
                       .Case("jobs", K::Jobs)
                       .Default(K::Constant);
     describe(parts[0].context, result);
-    if (result.kind == K::Module || result.kind == K::Model || result.kind == K::Constant)
+    if (result.kind == K::Operation || result.kind == K::Module || result.kind == K::Model ||
+        result.kind == K::Constant)
       return; // `model {`: the missing name is reported below
   }
   }
@@ -142,10 +146,11 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
   if (result.hasParameters && result.kind != K::Accelerator && result.kind != K::Cluster &&
       result.kind != K::Microarchitecture)
     diags.error(Code::UnexpectedClause, parameterRange, "'" + kind + "' takes no parameters");
+  reportOperands(result);
 }
 
 void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &result) {
-  bool results = false;
+  bool results = false, hasIndices = false;
   for (const Kid &kid : kids(context)) {
     if (kid.type == P::ARROW)
       results = true;
@@ -153,12 +158,40 @@ void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &resul
       result.results.push_back(name(kid));
     else if (kid.type == P::IDENT)
       result.name = name(kid);
-    else if (kid.rule == Rule::Parameters) {
+    else if (kid.rule == Rule::Indices) {
+      hasIndices = true;
+      indices(kid.context, result.indices);
+    } else if (kid.rule == Rule::Parameters) {
       result.hasParameters = true;
       parameters(kid.context, result.parameters);
     } else if (kid.rule == Rule::Body)
       body(kid.context, result.body);
   }
+  if (result.kind != ast::DeclarationKind::Operation)
+    reportOperands(result);
+  else if (!hasIndices && !result.results.empty())
+    diags
+        .error(Code::SyntaxError, result.results[0].range,
+               "the result '" + result.results[0].text + "' of an operation has indices")
+        .help("for example " + result.results[0].text + "[i, j], or " + result.results[0].text +
+              "[] for one value per sample");
+}
+
+void Builder::indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result) {
+  for (const Kid &kid : kids(context))
+    if (kid.type == P::IDENT)
+      result.push_back(name(kid));
+}
+
+/// Only the operands of an operation have indices.
+void Builder::reportOperands(const ast::Declaration &declaration) {
+  for (const ast::Parameter &parameter : declaration.parameters)
+    if (parameter.isOperand)
+      diags
+          .error(Code::UnexpectedClause, parameter.name.range,
+                 "'" + parameter.name.text + "' has indices, but '" +
+                     ast::spelling(declaration.kind).str() + "' takes whole values")
+          .help("indices belong to the operands of an 'operation'");
 }
 
 void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result) {
@@ -169,7 +202,10 @@ void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Pa
     for (const Kid &part : kids(kid.context))
       if (part.type == P::IDENT)
         (parameter.name.empty() ? parameter.name : parameter.type) = name(part);
-      else if (part.rule == Rule::Expr)
+      else if (part.rule == Rule::Indices) {
+        parameter.isOperand = true;
+        indices(part.context, parameter.indices);
+      } else if (part.rule == Rule::Expr)
         parameter.defaultValue = expr(part.context);
     for (const ast::Parameter &earlier : result)
       if (earlier.name.text == parameter.name.text)

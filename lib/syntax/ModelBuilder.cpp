@@ -378,7 +378,9 @@ void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
     diags
         .error(Code::ShapeMismatch, loss.value->range,
                fmt::format("the loss must be one number, but is {}", value.describe()))
-        .help("cross_entropy, mse, smooth_l1 and binary_cross_entropy give one number");
+        .help("cross_entropy, mse, smooth_l1 and binary_cross_entropy give one number, and mean(…) "
+              "makes "
+              "one of any tensor");
     return;
   }
   dnn::LossOp::create(builder, at(range), *value.tensor());

@@ -78,6 +78,7 @@ public:
 
 private:
   friend class OperationBuilder;
+  friend class CustomOperation;
   struct Variable {
     ModelValue value;
     SourceRange declared;
@@ -131,6 +132,8 @@ private:
                                      SourceRange range);
   ModelValue recompute(const ast::Call &call, SourceRange range);
   ModelValue callModule(const ast::Declaration &module, const ast::Call &call, SourceRange range);
+  ModelValue callOperation(const ast::Declaration &declaration, const ast::Call &call,
+                           SourceRange range); ///< CustomOperation.cpp
   bool bindParameters(Scope &into, const ast::Declaration &callee,
                       const std::vector<ast::Argument> &arguments, SourceRange range,
                       Scope *argumentScope, const std::map<std::string, int64_t> &overrides);

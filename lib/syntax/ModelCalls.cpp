@@ -10,10 +10,17 @@ const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_d
                                              "log2", "sum", "len",      "shape",     "sqrt"};
 /// What other frameworks call some operations.
 const std::map<llvm::StringRef, const char *> kElsewhere = {
-    {"dense", "linear"},    {"fc", "linear"},        {"fully_connected", "linear"},
-    {"conv", "conv2d"},     {"bmm", "matmul"},       {"dot", "matmul"},
-    {"flatten", "reshape"}, {"view", "reshape"},     {"permute", "transpose"},
-    {"cat", "concat"},      {"mean", "reduce_mean"}, {"softmax_cross_entropy", "cross_entropy"}};
+    {"dense", "linear"},
+    {"fc", "linear"},
+    {"fully_connected", "linear"},
+    {"conv", "conv2d"},
+    {"bmm", "matmul"},
+    {"dot", "matmul"},
+    {"flatten", "reshape"},
+    {"view", "reshape"},
+    {"permute", "transpose"},
+    {"cat", "concat"},
+    {"softmax_cross_entropy", "cross_entropy"}};
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
@@ -33,6 +40,10 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
     pendingName = label;
     return callModule(*found, call, range);
   }
+  if (found && found->kind == ast::DeclarationKind::Operation) {
+    pendingName = label;
+    return callOperation(*found, call, range);
+  }
   if (name == "recompute") {
     pendingName = label;
     return recompute(call, range);
@@ -46,8 +57,8 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   if (found) {
     diags
         .error(Code::WrongNameKind, call.callee->range,
-               fmt::format("'{}' is a {} and cannot be called here", name,
-                           ast::spelling(found->kind).str()))
+               fmt::format("'{}' is {} and cannot be called here", name,
+                           ast::withArticle(found->kind)))
         .note(found->name.range, "declared here");
     return {};
   }

@@ -108,9 +108,9 @@ ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRa
       return value;
     }
     diags
-        .error(Code::WrongNameKind, range,
-               fmt::format("'{}' is a {}, not a value", reference.name,
-                           ast::spelling(found->kind).str()))
+        .error(
+            Code::WrongNameKind, range,
+            fmt::format("'{}' is {}, not a value", reference.name, ast::withArticle(found->kind)))
         .note(found->name.range, "declared here");
     return {};
   }

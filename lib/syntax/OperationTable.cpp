@@ -104,6 +104,7 @@ std::vector<OperationSpec> makeTable() {
       {"reduce_mean", "dnn.reduce_mean", {"x"}, {axis()}},
       {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
       {"cross_entropy", "dnn.cross_entropy", {"logits", "labels"}, {}},
+      {"mean", "dnn.mean", {"x"}, {}},
       {"mse", "dnn.mse", {"a", "b"}, {}},
       {"smooth_l1", "dnn.smooth_l1", {"a", "b"}, {}},
       {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},

@@ -108,8 +108,7 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (found->kind != ast::DeclarationKind::Accelerator) {
     d.diags
         .error(Code::WrongNameKind, place,
-               fmt::format("{}'{}' is a {}, not a machine", by, name,
-                           ast::spelling(found->kind).str()))
+               fmt::format("{}'{}' is {}, not a machine", by, name, ast::withArticle(found->kind)))
         .note(found->name.range, "declared here");
     return nullptr;
   }

@@ -38,8 +38,8 @@ bool Program::Data::modelCall(const ast::Declaration &train, TrainingJob &job) {
     if (job.model)
       diags
           .error(Code::WrongNameKind, at,
-                 fmt::format("'{}' is a {}, not a model", reference->name,
-                             ast::spelling(job.model->kind).str()))
+                 fmt::format("'{}' is {}, not a model", reference->name,
+                             ast::withArticle(job.model->kind)))
           .note(job.model->name.range, "declared here");
     else
       diags.error(Code::UnknownName, at, fmt::format("unknown model '{}'", reference->name))
@@ -185,8 +185,8 @@ std::optional<TrainingJob> Program::job() {
       d.diags.error(code, declaration.name.range,
                     later ? fmt::format("not supported yet: {} '{}'",
                                         ast::spelling(declaration.kind).str(), d.options.train)
-                          : fmt::format("'{}' is a {}, nothing to train", d.options.train,
-                                        ast::spelling(declaration.kind).str()));
+                          : fmt::format("'{}' is {}, nothing to train", d.options.train,
+                                        ast::withArticle(declaration.kind)));
       return std::nullopt;
     }
   }

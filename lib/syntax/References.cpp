@@ -43,6 +43,8 @@ public:
       visit(p.defaultValue);
     for (const ast::Name &result : d.results)
       names.insert(result.text);
+    for (const ast::Name &index : d.indices)
+      names.insert(index.text);
     visit(d.value);
     names.insert(d.target.text);
     visit(d.entries);

@@ -62,7 +62,8 @@ void Sources::reportUnused() {
     if (!unit->file->complete)
       continue; // what was not understood may be what uses them
     for (const ast::Declaration &declaration : unit->file->declarations)
-      if (declaration.kind == ast::DeclarationKind::Module ||
+      if (declaration.kind == ast::DeclarationKind::Operation ||
+          declaration.kind == ast::DeclarationKind::Module ||
           declaration.kind == ast::DeclarationKind::Model)
         reportUnusedNames(declaration, diags);
     std::set<std::string> used = referencedNames(*unit->file);

@@ -22,6 +22,10 @@ bool Builder::bind(antlr4::ParserRuleContext *context, ast::Statement &result) {
       bind.kind = ast::BindKind::Let;
     else if (kid.type == P::VAR)
       bind.kind = ast::BindKind::Var;
+    else if (kid.type == P::GRADIENT)
+      bind.kind = ast::BindKind::Gradient;
+    else if (kid.type == P::SURROGATE)
+      bind.kind = ast::BindKind::Surrogate;
     else if (kid.type == P::IDENT)
       bind.names.push_back(name(kid));
     else if (kid.rule == Rule::Expr)

@@ -186,11 +186,17 @@ private:
               when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
         .Case("in", when(previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR, P::IN))
         .Case("as", when(endsOperand(previous()) && next == P::IDENT, P::AS))
+        .Case("gradient", when(statedGradient(next, afterNext), P::GRADIENT))
+        .Case("surrogate", when(statedGradient(next, afterNext), P::SURROGATE))
+        .Case("operation", when(top() && next == P::IDENT, P::OPERATION))
         .Case("module", when(top() && next == P::IDENT, P::MODULE))
         .Case("model", when(top() && next == P::IDENT, P::MODEL))
         .Default(P::IDENT);
   }
 
+  bool statedGradient(size_t next, size_t afterNext) const {
+    return inBlock() && atStart() && next == P::IDENT && afterNext == P::ASSIGN;
+  }
   bool ruleWord(bool value) const {
     return (inBlock() || top()) && atStart() && value && at(i + 1) != P::LBRACE;
   }
@@ -213,8 +219,9 @@ bool isContextualWord(llvm::StringRef word, ast::Language language) {
       "import", "let",     "require",      "prefer", "maximize", "minimize", "path",
       "source", "from",    "per",          "weight", "step",     "error",    "confidence",
       "pow2",   "samples", "transposable", "of",     "for",      "on"};
-  static const llvm::StringRef dnn[] = {"input", "var", "repeat", "loss",
-                                        "in",    "as",  "module", "model"};
+  static const llvm::StringRef dnn[] = {"input",     "var",      "repeat",   "loss",
+                                        "in",        "as",       "module",   "model",
+                                        "operation", "gradient", "surrogate"};
   return llvm::is_contained(both, word) ||
          (language == ast::Language::Dnn ? llvm::is_contained(dnn, word) : word == "x");
 }

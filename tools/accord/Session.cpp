@@ -43,7 +43,7 @@ SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
 
 /// What a pass complains about: its messages carry no code.
 Code codeOfPass(llvm::StringRef message, bool withPassesOfTheUser) {
-  if (message.contains("does not reach the loss"))
+  if (message.contains("does not reach the loss") || message.contains("is a step function"))
     return Code::NoGradient;
   if (message.contains("has no gradient"))
     return Code::OperationNotSupported;
