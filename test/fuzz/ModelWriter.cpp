@@ -34,9 +34,9 @@ public:
                                    objectives = {"throughput", "step_time", "device.memory",
                                                  "energy"};
     std::string objective = random.pick(objectives);
-    return fmt::format("model m {{\n{}  loss {}\n}}\n\ntrain t = m() on {} {{\n  batch = {}\n"
+    return fmt::format("{}model m {{\n{}  loss {}\n}}\n\ntrain t = m() on {} {{\n  batch = {}\n"
                        "  precision = {}\n  optimizer = {}\n  {} {}\n}}\n",
-                       body, loss, random.pick(machines), 1 + random.below(9),
+                       operations, body, loss, random.pick(machines), 1 + random.below(9),
                        random.pick(precisions), random.pick(optimizers),
                        objective == "throughput" ? "maximize" : "minimize", objective);
   }
@@ -165,7 +165,7 @@ private:
       return unary(expr);
     size_t rank = shape.size(), axis = random.below(rank);
     int64_t &last = shape.back();
-    switch (random.below(22)) {
+    switch (random.below(25)) {
     case 0:
     case 1:
       last = n;
@@ -253,9 +253,70 @@ private:
       return fmt::format("moe({}, experts = {}, inner = {}, top_k = 1, gated = {})", expr, n, inner,
                          random.percent(50));
     }
+    case 17:
+    case 18:
+    case 19:
+      return rank <= 6 ? custom(expr, shape) : unary(expr);
     default:
       return rank == 3 ? image(expr, shape) : unary(expr);
     }
+  }
+
+  /// An operation of the file's own: an element of each operand at every point, turned round and
+  /// perhaps combined along one index.
+  std::string custom(const std::string &expr, Shape &shape) {
+    std::vector<std::string> indices, result, leaves = {"0.5", "2"};
+    for (size_t i = 0; i < shape.size(); ++i)
+      indices.push_back(std::string(1, static_cast<char>('i' + i)));
+    std::string x = fmt::format("x[{}]", fmt::join(indices, ", "));
+    leaves.insert(leaves.end(), {x, x, indices[random.below(indices.size())]});
+    bool weight = random.percent(50), combined = random.percent(50);
+    size_t last = shape.size() - 1, over = random.below(shape.size());
+    std::string w = fmt::format("w[{}]", indices[last]), arguments = expr;
+    if (weight) {
+      leaves.push_back(w);
+      arguments += fmt::format(", parameter([{}])", shape[last]);
+    }
+    Shape extents;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (!combined || i != over) {
+        size_t at = random.below(result.size() + 1);
+        result.insert(result.begin() + static_cast<std::ptrdiff_t>(at), indices[i]);
+        extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(at), shape[i]);
+      }
+    std::string value = fmt::format("{}{} + {}", x, weight ? " * " + w : "", element(leaves, 3));
+    if (combined) {
+      static const std::vector<std::string> ways = {"sum", "mean", "max", "min"};
+      value = fmt::format("{}({}, over = {})", random.pick(ways), value, indices[over]);
+    }
+    std::string name = fresh("op");
+    operations += fmt::format("operation {}({}{}) -> y[{}] {{\n  y = {}\n}}\n\n", name, x,
+                              weight ? ", " + w : "", fmt::join(result, ", "), value);
+    shape = extents;
+    return fmt::format("{}({})", name, arguments);
+  }
+
+  std::string element(const std::vector<std::string> &leaves, unsigned depth) {
+    if (depth == 0 || random.percent(20))
+      return random.pick(leaves);
+    static const std::vector<std::string> ways = {"({0} + {1})",
+                                                  "({0} - {1})",
+                                                  "{0} * {1}",
+                                                  "tanh({0})",
+                                                  "sin({0}) * {1}",
+                                                  "sigmoid({0})",
+                                                  "-{0}",
+                                                  "cos({0})",
+                                                  "erf({0})",
+                                                  "abs({0})",
+                                                  "max({0}, {1})",
+                                                  "min({0}, 3)",
+                                                  "exp(-{0} ^ 2)",
+                                                  "{0} / (1 + {1} ^ 2)",
+                                                  "(if {0} < {1} then {0} else {1} * 2)"};
+    std::string way = random.pick(ways), a = element(leaves, depth - 1),
+                b = element(leaves, depth - 1);
+    return fmt::format(fmt::runtime(way), a, b);
   }
 
   std::string image(const std::string &expr, Shape &shape) {
@@ -289,7 +350,7 @@ private:
   }
 
   Random &random;
-  std::string body;
+  std::string operations, body;
   std::vector<Tensor> tensors;
   unsigned count = 0;
 };
