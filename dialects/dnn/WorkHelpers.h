@@ -18,6 +18,9 @@ Work alongWork(mlir::Operation *op, mlir::RankedTensorType over, int64_t axis);
 /// A permutation of the per-sample dimensions.
 Work transposeWork(mlir::Operation *op, llvm::ArrayRef<int64_t> permutation);
 
+/// Domain `whole`. The slices' map is the number of the slice (`dimension` of the whole), then the position in it.
+Work stackWork(mlir::Operation *op, mlir::RankedTensorType whole, int64_t dimension);
+
 /// Normalizations and their gradients; operand `x` is the normalized tensor. Scale and offset lie along the last dimension
 /// (layer_norm, rms_norm) or the channel.
 Work normWork(mlir::Operation *op, unsigned x);

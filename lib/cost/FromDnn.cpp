@@ -196,6 +196,7 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
   out.regions[body].count = op.getCount();
   out.regions[body].parent = parent;
   out.regions[body].owner = id;
+  out.regions[body].reverse = op.getReverse();
   out.operations[id].body = body;
 
   llvm::SetVector<mlir::Value> captured;

@@ -40,7 +40,8 @@ struct Value {
   Category category = Category::Activations;
   RegionId region = kNone; ///< where it is defined
   /// A stacked value (a repeat's stash): `bytes` is the whole; `slices` its number of iterations, else 1.
-  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes it.
+  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes it: the newest
+  /// slice first if one of the two is `reverse`, the oldest first if none or both are.
   int64_t slices = 1;
   /// A view shares the storage of another value (reshape, a region's argument bound from outside); kNone otherwise.
   ValueId alias = kNone;
@@ -127,6 +128,7 @@ struct Region {
   };
   std::vector<Slice> stashed;   ///< body -> parent, grows
   std::vector<Slice> unstashed; ///< parent -> body argument, shrinks
+  bool reverse = false; ///< iterations run from the last to the first, and so they leave and take slices
 };
 
 /// Memory that is there during the whole step: weights, gradient buffers, optimizer states.

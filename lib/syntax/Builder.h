@@ -32,6 +32,7 @@ enum class Rule : uint8_t {
   Input,
   Bind,
   Repeat,
+  Scan,
   ForLoop,
   When,
   Loss,

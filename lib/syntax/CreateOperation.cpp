@@ -43,6 +43,14 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
 
 Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
                               llvm::ArrayRef<int64_t> shape, SourceRange range) {
+  if (repeatsInScan > 0) {
+    diags
+        .error(Code::ParameterInScan, range,
+               "a repeat inside a scan has no trained tensors of its own")
+        .help("a scan shares its parameters among all steps, a repeat has one copy for each "
+              "iteration: use 'for', or scan inside of the repeat");
+    return {};
+  }
   int64_t copies = 1;
   for (int64_t count : repeats)
     if (__builtin_mul_overflow(copies, count, &copies)) {
@@ -67,8 +75,10 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
   auto declared =
       dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
   lastParameter = declared;
-  auto read = dnn::ReadOp::create(builder, where, declared);
-  return read.getResult();
+  OpBuilder::InsertionGuard guard(builder);
+  if (outermostScan)
+    builder.setInsertionPoint(outermostScan);
+  return dnn::ReadOp::create(builder, where, declared).getResult();
 }
 
 } // namespace accord

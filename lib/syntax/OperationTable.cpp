@@ -50,6 +50,7 @@ std::vector<OperationSpec> makeTable() {
         {"table", Tensor}}},
       {"positions", "", {"seq", "hidden"}, {}},
       {"parameter", "", {"dims"}, {}},
+      {"zeros", "", {"dims"}, {}},
       {"layer_norm", "dnn.layer_norm", {"x"}, {epsilon, bias}},
       {"rms_norm", "dnn.rms_norm", {"x"}, {epsilon}},
       {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},

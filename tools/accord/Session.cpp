@@ -220,6 +220,7 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
   std::string build = "build-training-graph";
   if (policy != "none")
     build = "recompute{policy=" + policy + "}," + build;
+  build = "expand-recurrent," + build;
   if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
       !runPasses(*own, options.passes, "--passes") ||
       (options.fuse && !runPasses(*own, "dnn.training_graph(fuse)", "--fuse")))
