@@ -41,8 +41,7 @@ private:
   void
   keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
   bool weights();             ///< appends the trained operands
-  ModelValue zeros(std::string wanted);
-  ModelValue experts(); ///< a mixture of experts: to the slots, through the experts, and back
+  ModelValue experts();       ///< a mixture of experts: to the slots, through the experts, and back
   Value trained(llvm::StringRef role, llvm::ArrayRef<int64_t> shape) {
     return m.parameter(label, role, shape, range);
   }
@@ -400,7 +399,7 @@ ModelValue OperationBuilder::build(std::string wanted) {
     return p ? ModelValue{p} : ModelValue{};
   }
   if (name == "zeros")
-    return zeros(std::move(wanted));
+    return m.zeros(places[0].first, places[0].second, wanted.empty() ? "zeros" : wanted, range);
   std::optional<std::vector<int64_t>> dims;
   for (size_t i = 0; i < places.size(); ++i) {
     auto &[value, where] = places[i];
@@ -457,34 +456,6 @@ ModelValue OperationBuilder::build(std::string wanted) {
   if (name == "moe")
     return experts();
   return m.create(spec.dialect, label, operands, attributes, range);
-}
-
-/// A sample of zeros for every sample of the batch: zeros(8), zeros([2, 4]).
-ModelValue OperationBuilder::zeros(std::string wanted) {
-  auto &[value, where] = places[0];
-  llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
-  if (value.number()) {
-    auto extent = value.number()->dimensionless() ? value.number()->toInt64() : std::nullopt;
-    if (!extent)
-      return fail(Code::NotAnInteger,
-                  fmt::format("'zeros' takes extents, such as zeros(8), not {}", value.describe()));
-    shape.push_back(*extent);
-  } else if (auto list = m.integersOf(value, where, "the shape of zeros")) {
-    shape.append(list->begin(), list->end());
-  } else {
-    return {};
-  }
-  if (llvm::any_of(llvm::drop_begin(shape), [](int64_t extent) { return extent < 1; }))
-    return fail(Code::OutOfRange, "the extents of zeros are at least 1");
-  if (!m.checkSize(shape, range))
-    return {};
-  auto zero =
-      dnn::ConstantOp::create(m.builder, m.at(range), RankedTensorType::get(shape, m.element),
-                              m.builder.getF64FloatAttr(0));
-  zero->setAttr(dnn::DnnDialect::kNameAttr,
-                m.builder.getStringAttr(m.path(wanted.empty() ? "zeros" : wanted)));
-  ++m.operations;
-  return {Value(zero)};
 }
 
 ModelValue OperationBuilder::experts() {

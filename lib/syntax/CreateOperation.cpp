@@ -81,4 +81,34 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
   return dnn::ReadOp::create(builder, where, declared).getResult();
 }
 
+/// A sample of zeros for every sample of the batch: zeros(8), zeros([2, 4]).
+ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label,
+                               SourceRange range) {
+  llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
+  if (dims.number()) {
+    auto extent = dims.number()->dimensionless() ? dims.number()->toInt64() : std::nullopt;
+    if (!extent) {
+      diags.error(Code::NotAnInteger, dimsAt,
+                  fmt::format("'zeros' takes extents, such as zeros(8), not {}", dims.describe()));
+      return {};
+    }
+    shape.push_back(*extent);
+  } else if (auto list = integersOf(dims, dimsAt, "the shape of zeros")) {
+    shape.append(list->begin(), list->end());
+  } else {
+    return {};
+  }
+  if (llvm::any_of(llvm::drop_begin(shape), [](int64_t extent) { return extent < 1; })) {
+    diags.error(Code::OutOfRange, dimsAt, "the extents of zeros are at least 1");
+    return {};
+  }
+  if (!checkSize(shape, range))
+    return {};
+  auto zero = dnn::ConstantOp::create(builder, at(range), RankedTensorType::get(shape, element),
+                                      builder.getF64FloatAttr(0));
+  zero->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(path(label)));
+  ++operations;
+  return {Value(zero)};
+}
+
 } // namespace accord

@@ -261,6 +261,12 @@ void ModelBuilder::when(const ast::When &when) {
 
 void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
   ModelValue value = eval(*loss.value);
+  if (!repeats.empty() || outermostScan) {
+    diags
+        .error(Code::MisplacedLoss, range, "the loss belongs after the repeat or scan, not into it")
+        .help("what training minimizes is one number of the whole model");
+    return;
+  }
   if (lossAt.valid()) {
     diags.error(Code::SeveralLosses, range, "a model has one loss")
         .note(lossAt, "the first is here")
@@ -268,12 +274,6 @@ void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
     return;
   }
   lossAt = range;
-  if (!repeats.empty() || outermostScan) {
-    diags
-        .error(Code::MisplacedLoss, range, "the loss belongs after the repeat or scan, not into it")
-        .help("what training minimizes is one number of the whole model");
-    return;
-  }
   if (value.failed())
     return;
   if (!value.tensor()) {

@@ -156,6 +156,8 @@ private:
   ModelValue operation(const OperationSpec &spec, const ast::Call &call, SourceRange range);
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);
+  ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label,
+                   SourceRange range);
   mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape,
                         SourceRange range);
 
