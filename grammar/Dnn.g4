@@ -10,11 +10,12 @@ module : MODULE IDENT parameters ('->' IDENT (',' IDENT)*)? body ;
 model : MODEL IDENT parameters? body ;
 
 body : '{' (statement ','?)* '}' ;
-statement : input | bind | repeat | forLoop | when | loss ;
+statement : input | bind | repeat | scan | forLoop | when | loss ;
 
 input : INPUT IDENT ':' IDENT ('[' expr (',' expr)* ']')? ;
 bind : (LET | VAR | GRADIENT | SURROGATE)? IDENT (',' IDENT)* '=' expr ;
 repeat : REPEAT expr (AS IDENT)? body ;
+scan : SCAN REVERSE? expr (',' expr)* AS IDENT (',' IDENT)* ('->' IDENT (',' IDENT)*)? body ;
 forLoop : FOR IDENT IN expr body ;
 when : IF expr body (ELSE_IF expr body)* (ELSE body)? ;
 loss : LOSS expr ;

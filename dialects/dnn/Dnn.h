@@ -61,7 +61,7 @@ int64_t updateFlops(OptimizerKind optimizer);
 inline int64_t batchRank(mlir::RankedTensorType type) {
   return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0;
 }
-/// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe_experts).
+/// True for operations whose second result is only kept for their gradient (dropout, lstm, gru, moe_experts, flash_attention).
 bool hasKeptResult(mlir::Operation *op);
 /// Whether an operation may be moved among others: it has no effect but its results.
 bool isMovable(mlir::Operation *op);

@@ -102,12 +102,14 @@ def Dnn_EluGradOp : Dnn_WorkOp<"elu_grad", 3, [SameOperandsAndResultType]> {
   let results = (outs Dnn_Tensor:$dx);
 }
 def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
-  let summary = "rotary position embedding of x[.., seq, d]: pairs of the last dimension turn by seq / base^(2i/d)";
+  let summary = "rotary position embedding: pairs of the last dimension of x turn by position / base^(2i/d)";
   let description = [{
-    3 FLOP per element (two products, one sum; the angles are tables). `inverse` turns back: the gradient.
+    Positions lie along `axis`, the one before the last unless it is given. 3 FLOP per element (two products, one sum; the angles are tables).
+    `inverse` turns back: the gradient.
     `%y = dnn.rotary %x {base = 10000.0 : f64} : (tensor<?x32x2048x128xbf16>) -> tensor<?x32x2048x128xbf16>`
   }];
-  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Base, "10000.0">:$base, UnitAttr:$inverse);
+  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Base, "10000.0">:$base, DefaultValuedAttr<Dnn_Int, "-2">:$axis,
+                       UnitAttr:$inverse);
   let results = (outs Dnn_Tensor:$y);
 }
 // Positions that are added and not learned: nothing to store, and the gradient is that of the result.

@@ -54,6 +54,41 @@ def Dnn_PadSliceOp : Dnn_WorkOp<"pad_slice", 0> {
   let results = (outs Dnn_Tensor:$y);
 }
 
+// Slices of a tensor for the iterations of a repeat.
+class Dnn_Stacked<string mnemonic, string whole> : Dnn_ForwardOp<mnemonic, 0> {
+  let work = "return ::accord::dnn::stackWork(getOperation(), " # whole # "().getType(), getDimension());";
+  let more = Dnn_IsView # "int64_t getDimension(); ///< of the whole tensor: the one that counts slices\n";
+  let hasFolder = 1;
+}
+def Dnn_UnstackOp : Dnn_Stacked<"unstack", "getX"> {
+  let summary = "the slices of x along `axis`, one for each iteration of a repeat";
+  let description = [{
+    A repeat takes the slices with `unstash`: time of a recurrent network is such a repeat. A view: a slice is a part of x that lies there
+    with a stride, which matrix products and element-wise kernels take as it is (the leading dimension of BLAS, `torch.unbind`), so what
+    reads a slice is charged for it and nobody else is. x is held as long as one of its slices is needed.
+    ```mlir
+    %s = dnn.unstack %x {axis = 0 : i64} : (tensor<?x50x8xf32>) -> !dnn.stash<50 x tensor<?x8xf32>>
+    %h = dnn.repeat 50 as "time" iter(%a = %zero : tensor<?x8xf32>) unstash(%b = %s : !dnn.stash<50 x tensor<?x8xf32>>) {
+      %c = dnn.add %a, %b : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+      dnn.yield %c : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Dnn_StashType:$slices);
+}
+def Dnn_StackOp : Dnn_Stacked<"stack", "getY"> {
+  let summary = "what the iterations of a repeat stashed, as one tensor with a new dimension `axis`";
+  let description = [{
+    Inverse of `dnn.unstack`, and a view like it: every iteration has written its slice to where it belongs in y, as a kernel does that is
+    given the output's strides. `axis` counts the dimensions of y after the batch; slices stand in the order of iterations, also those of a
+    `reverse` repeat.
+    `%y = dnn.stack %s {axis = 0 : i64} : (!dnn.stash<50 x tensor<?x8xf32>>) -> tensor<?x50x8xf32>`
+  }];
+  let arguments = (ins Dnn_StashType:$slices, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Dnn_Tensor:$y);
+}
+
 class Dnn_Reduce<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
   let summary = what # " along `axis`, which is dropped";
   let description = "1 FLOP per element of x.\n`%y = dnn." # mnemonic # " %x {axis = 0 : i64} : (tensor<?x16x8xf32>) -> tensor<?x8xf32>`";

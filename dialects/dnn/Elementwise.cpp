@@ -42,6 +42,8 @@ ACCORD_INFER(RotaryOp) {
   if (x.getShape().back() % 2)
     return emitOptionalError(location, "'rotary' turns pairs of the last dimension, which has ", x.getShape().back(),
                              " elements");
+  if (adaptor.getAxis() != -2 && failed(dimensionOf(adaptor.getAxis(), x, location, "rotary")))
+    return failure();
   types.push_back(x);
   return success();
 }

@@ -51,6 +51,18 @@ LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results)
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
+OpFoldResult UnstackOp::fold(FoldAdaptor) {
+  auto whole = getX().getDefiningOp<StackOp>();
+  return whole && whole.getDimension() == getDimension() ? OpFoldResult(whole.getSlices())
+                                                         : OpFoldResult();
+}
+OpFoldResult StackOp::fold(FoldAdaptor) {
+  auto slices = getSlices().getDefiningOp<UnstackOp>();
+  return slices && slices.getX().getType() == getType() &&
+                 slices.getDimension() == getDimension()
+             ? OpFoldResult(slices.getX())
+             : OpFoldResult();
+}
 OpFoldResult ReduceDimensionsOp::fold(FoldAdaptor) {
   return getDimensions().empty() && getX().getType() == getType() ? OpFoldResult(getX())
                                                                   : OpFoldResult();

@@ -140,7 +140,7 @@ ACCORD_GRADIENT(DropoutOp) {
 }
 ACCORD_GRADIENT(RotaryOp) {
   Value dy = context.resultGradients[0];
-  context.operandGradients[0] = make<RotaryOp>(context, dy.getType(), dy, getBaseAttr(),
+  context.operandGradients[0] = make<RotaryOp>(context, dy.getType(), dy, getBaseAttr(), getAxisAttr(),
                                                getInverse() ? UnitAttr() : context.builder.getUnitAttr());
   return success();
 }

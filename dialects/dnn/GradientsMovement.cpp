@@ -59,6 +59,14 @@ ACCORD_GRADIENT(SliceOp) {
       make<PadSliceOp>(context, getX().getType(), context.resultGradients[0], getAxisAttr(), getStartAttr());
   return success();
 }
+ACCORD_GRADIENT(UnstackOp) {
+  context.operandGradients[0] = make<StackOp>(context, getX().getType(), context.resultGradients[0], getAxisAttr());
+  return success();
+}
+ACCORD_GRADIENT(StackOp) {
+  context.operandGradients[0] = make<UnstackOp>(context, getSlices().getType(), context.resultGradients[0], getAxisAttr());
+  return success();
+}
 ACCORD_GRADIENT(ReduceSumOp) {
   context.operandGradients[0] = make<BroadcastOp>(context, getX().getType(), context.resultGradients[0],
                                                   ArrayRef{tensorDimension(*getAxis(), getX().getType())});

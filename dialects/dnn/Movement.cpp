@@ -122,6 +122,48 @@ ACCORD_INFER(SliceOp) {
 }
 std::optional<int64_t> SliceOp::getBytesRead(int64_t batch) { return bytesOf(getY().getType(), batch); }
 
+ACCORD_INFER(UnstackOp) {
+  if (failed(requireTensors(adaptor.getOperands(), {1}, location, "unstack")) ||
+      failed(require(adaptor.getAxis(), location, "unstack", "axis")))
+    return failure();
+  RankedTensorType x = tensor(adaptor.getX());
+  FailureOr<int64_t> axis = dimensionOf(*adaptor.getAxis(), x, location, "unstack");
+  if (failed(axis))
+    return failure();
+  SmallVector<int64_t> shape(x.getShape());
+  shape.erase(shape.begin() + *axis);
+  if (x.getDimSize(*axis) < 1)
+    return emitOptionalError(location, "'unstack' finds no slice along axis ", *adaptor.getAxis(), " of ",
+                             shapeText(x.getShape()));
+  types.push_back(StashType::get(x.getContext(), x.getDimSize(*axis), withShape(x, shape)));
+  return success();
+}
+int64_t UnstackOp::getDimension() {
+  RankedTensorType x = getX().getType();
+  return *getAxis() < 0 ? *getAxis() + x.getRank() : *getAxis() + batchRank(x);
+}
+
+ACCORD_INFER(StackOp) {
+  if (failed(require(adaptor.getAxis(), location, "stack", "axis")))
+    return failure();
+  auto slices = dyn_cast<StashType>(adaptor.getSlices().getType());
+  auto slice = slices ? dyn_cast<RankedTensorType>(slices.getElement()) : RankedTensorType();
+  if (!slice)
+    return emitOptionalError(location, "'stack' needs a stash of tensors, found ", adaptor.getSlices().getType());
+  int64_t given = *adaptor.getAxis(), rank = slice.getRank() + 1, batch = batchRank(slice);
+  int64_t axis = given < 0 ? given + rank : given + batch;
+  if (axis < batch || axis >= rank)
+    return emitOptionalError(location, "'stack' of ", shapeText(slice.getShape()), " has no axis ", given);
+  SmallVector<int64_t> shape(slice.getShape());
+  shape.insert(shape.begin() + axis, slices.getCount());
+  types.push_back(withShape(slice, shape));
+  return success();
+}
+int64_t StackOp::getDimension() {
+  RankedTensorType y = getY().getType();
+  return *getAxis() < 0 ? *getAxis() + y.getRank() : *getAxis() + batchRank(y);
+}
+
 template <typename Adaptor>
 static LogicalResult inferReduce(Adaptor adaptor, std::optional<Location> location, SmallVectorImpl<Type> &types,
                                  StringRef op) {

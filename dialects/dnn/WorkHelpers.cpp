@@ -96,6 +96,22 @@ Work transposeWork(Operation *op, ArrayRef<int64_t> permutation) {
   return work;
 }
 
+Work stackWork(Operation *op, RankedTensorType whole, int64_t dimension) {
+  MLIRContext *c = op->getContext();
+  Work work;
+  work.domain.assign(whole.getShape().begin(), whole.getShape().end());
+  work.kinds.assign(work.domain.size(), IteratorType::parallel);
+  SmallVector<AffineExpr> exprs{getAffineDimExpr(dimension, c)};
+  for (int64_t d = 0; d < whole.getRank(); ++d)
+    if (d != dimension)
+      exprs.push_back(getAffineDimExpr(d, c));
+  AffineMap identity = AffineMap::getMultiDimIdentityMap(whole.getRank(), c);
+  AffineMap slices = AffineMap::get(whole.getRank(), 0, exprs, c);
+  bool cuts = isa<UnstackOp>(op);
+  work.maps.assign({cuts ? identity : slices, cuts ? slices : identity});
+  return work;
+}
+
 Work normWork(Operation *op, unsigned x) {
   auto type = cast<RankedTensorType>(op->getOperand(x).getType());
   int64_t rank = type.getRank(), channel = batchRank(type);

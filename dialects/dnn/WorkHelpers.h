@@ -18,6 +18,9 @@ Work alongWork(mlir::Operation *op, mlir::RankedTensorType over, int64_t axis);
 /// A permutation of the per-sample dimensions.
 Work transposeWork(mlir::Operation *op, llvm::ArrayRef<int64_t> permutation);
 
+/// Domain `whole`. The slices' map is the number of the slice (`dimension` of the whole), then the position in it.
+Work stackWork(mlir::Operation *op, mlir::RankedTensorType whole, int64_t dimension);
+
 /// Normalizations and their gradients; operand `x` is the normalized tensor. Scale and offset lie along the last dimension
 /// (layer_norm, rms_norm) or the channel.
 Work normWork(mlir::Operation *op, unsigned x);
@@ -38,6 +41,17 @@ Work lossWork(mlir::Operation *op);
 
 /// Domain: the samples alone. Nobody knows what happens inside one; what has no batch is read or summed over all.
 Work sampleWork(mlir::Operation *op);
+
+/// What one kind of core does of an operation that keeps two kinds busy.
+struct AttentionPart {
+  llvm::StringRef name;
+  WorkCore core;
+  bool contraction; ///< of model FLOPs: not what is computed again
+  int64_t flopsPerPoint;
+  llvm::SmallVector<int64_t> domain;
+};
+/// (n, query, key head, group, key, d), which reduces the last two.
+Work attentionWork(mlir::Operation *op, mlir::RankedTensorType q, mlir::RankedTensorType k);
 
 /// Of experts and their gradients: (.., token, expert, d) of the gate; (.., expert, slot, weights*inner, d), where one product sums
 /// over d and another gives it; (.., expert, slot, d). Which token sits in a slot depends on data.

@@ -5,6 +5,7 @@
 namespace accord {
 namespace {
 
+using Slices = Dependences::Slices;
 constexpr int64_t kNever = MaxPlusMatrix::kNever;
 /// A body that reads more values than this has the rest ignored: the result stays a lower bound,
 /// and matrices small.
@@ -177,9 +178,10 @@ private:
             through = std::max(through, plus(s.done[q], std::max<int64_t>(tails_[value], 0)));
         int64_t arrival = s.ports[q] == kNone ? 0 : scalar(s.ports[q]);
         earliest = std::max(earliest, arrival);
+        // What nothing waits for may come as late as the end.
+        slack = std::min(slack, length - arrival - std::max<int64_t>(through, 0));
         if (through == kNever)
           continue;
-        slack = std::min(slack, length - arrival - through);
         if (s.ports[q] != kNone)
           push(s.ports[q], through);
       }
@@ -259,9 +261,15 @@ private:
       outside(deps_.source[c.yielded]);
     for (const Region::Slice &slice : r.stashed)
       outside(deps_.source[slice.inside]);
-    unsigned firstStack = static_cast<unsigned>(ports.size());
-    for (const Region::Slice &s : r.unstashed)
-      bind(s.inside, deps_.source[s.stacked]);
+    // Tensors that are taken apart, then stacks by which iteration needs the slice made last.
+    unsigned firstOf[3];
+    for (Slices kind : {Slices::Whole, Slices::Newest, Slices::Oldest}) {
+      firstOf[static_cast<int>(kind)] = static_cast<unsigned>(ports.size());
+      for (const Region::Slice &s : r.unstashed)
+        if (deps_.order(graph_, r, s) == kind)
+          bind(s.inside, deps_.source[s.stacked]);
+    }
+    unsigned newest = firstOf[1], oldest = firstOf[2];
     ports.push_back(kNone);
     unsigned width = static_cast<unsigned>(ports.size()), start = width - 1;
 
@@ -272,27 +280,31 @@ private:
       arrive(region, it, source, paths);
       return paths;
     };
-    MaxPlusMatrix first = MaxPlusMatrix::identity(width);
+    MaxPlusMatrix only = MaxPlusMatrix::identity(width);
     auto setRow = [&](unsigned to, const std::vector<int64_t> &paths) {
       for (unsigned i = 0; i < width; ++i)
-        first.at(to, i) = paths[i];
+        only.at(to, i) = paths[i];
     };
     for (const Region::Carried &c : r.carried)
       if (int column = column_[c.argument]; column >= 0)
         setRow(column, row(deps_.source[c.yielded]));
     it.done[end] = 0;
     setRow(end, it.done);
-    // Only the first iteration waits for the whole stack.
-    MaxPlusMatrix later = first;
-    for (unsigned i = 0; i <= end; ++i)
-      for (unsigned j = firstStack; j < start; ++j)
-        later.at(i, j) = kNever;
+    // Only the first iteration waits for all of a stack whose newest slice it takes, only the last
+    // one for all of a stack that is taken from its oldest slice on.
+    auto without = [&](unsigned from, unsigned to) {
+      MaxPlusMatrix matrix = only;
+      for (unsigned i = 0; i <= end; ++i)
+        for (unsigned j = from; j < to; ++j)
+          matrix.at(i, j) = kNever;
+      return matrix;
+    };
 
     RepeatSummary &s = summaries_[r.owner];
-    MaxPlusMatrix before =
-        r.count == 1 ? MaxPlusMatrix::identity(width) : later.power(r.count - 2) * first;
-    const MaxPlusMatrix &last = r.count == 1 ? first : later;
-    MaxPlusMatrix all = last * before;
+    MaxPlusMatrix before = r.count == 1
+                               ? MaxPlusMatrix::identity(width)
+                               : without(newest, start).power(r.count - 2) * without(oldest, start);
+    MaxPlusMatrix all = (r.count == 1 ? only : without(newest, oldest)) * before;
     auto rowOf = [&](const MaxPlusMatrix &m, unsigned to) {
       std::vector<int64_t> paths(width);
       for (unsigned i = 0; i < width; ++i)
@@ -305,7 +317,7 @@ private:
     for (const Region::Slice &slice : r.stashed) {
       std::vector<int64_t> paths = row(deps_.source[slice.inside]), through(width, kNever);
       for (unsigned k = 0; k < width; ++k) {
-        if (r.count > 1 && k >= firstStack && k < start)
+        if (r.count > 1 && k >= newest && k < oldest)
           continue;
         for (unsigned i = 0; i < width; ++i)
           if (i != end)

@@ -22,9 +22,9 @@ struct RepeatSummary {
 /// A region as a max-plus linear map (Baccelli et al., Synchronization and Linearity, 1992, ch. 3):
 /// arrival times of what it reads to completion times of what it yields. A repeat is the N-fold
 /// power of its body's map, by repeated squaring, so the work grows with log N and iterations may
-/// overlap as far as their values allow. The chain over a stash is relaxed: only the first
-/// consuming iteration waits for the last slice. All lengths are therefore lower bounds of any
-/// execution, exact when no stash binds.
+/// overlap as far as their values allow. The chain over a stash is relaxed: only the
+/// consuming iteration that takes the slice made last, the first or the last one, waits for it. All
+/// lengths are therefore lower bounds of any execution, exact when no stash binds.
 struct CriticalPath {
   std::vector<Picoseconds> length; ///< by RegionId: one iteration (region 0: one micro-batch),
                                    ///< everything it reads at time 0

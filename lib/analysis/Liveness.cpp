@@ -28,6 +28,7 @@ struct Stack {
     int64_t begin, end; ///< its first iteration, and the one after its last
     int storage;
   };
+  bool reverse = false;    ///< the repeat that filled it runs from the last slice to the first
   std::vector<Run> middle; ///< empty if the middle's storages are among those of `first`
 };
 
@@ -210,8 +211,10 @@ private:
       smearFrom_ = from;
       smearTo_ = to;
     }
-    for (const Region::Slice &s : body.stashed)
+    for (const Region::Slice &s : body.stashed) {
       stacks_[s.stacked] = {};
+      stacks_[s.stacked].reverse = body.reverse;
+    }
     std::vector<int> carried;
     for (const Region::Carried &c : body.carried)
       carried.push_back(storageOf(c.initial));
@@ -231,14 +234,16 @@ private:
       for (size_t k = 0; k < carried.size(); ++k)
         bind(body.carried[k].argument, carried[k]);
       for (const Region::Slice &s : body.unstashed)
-        bind(s.inside, slice(deps_.root[s.stacked], count, count - 1 - i));
+        bind(s.inside, slice(body, s, i));
       region(r, from + i * length);
       if (skips && i == ends_ - 1) {
         std::vector<int64_t> after = touchesOf(body);
         for (size_t k = 0; k < after.size(); ++k)
           if (after[k] > before[k])
             for (const Stack::Run &run : stacks_[deps_.root[body.unstashed[k].stacked]].middle)
-              touch(run.storage, from + (count - run.begin) * length);
+              touch(run.storage,
+                    from + (newestFirst(body, body.unstashed[k]) ? count - run.begin : run.end) *
+                               length);
       }
       for (size_t k = 0; k < carried.size(); ++k)
         carried[k] = storageOf(body.carried[k].yielded);
@@ -261,7 +266,7 @@ private:
     for (const Region::Slice &s : body.unstashed) {
       touches.push_back(0);
       for (int64_t i = delay_ + 1; i < ends_; ++i)
-        touches.back() += touchesOf(slice(deps_.root[s.stacked], body.count, body.count - 1 - i));
+        touches.back() += touchesOf(slice(body, s, i));
     }
     return touches;
   }
@@ -315,20 +320,30 @@ private:
     }
     for (const Region::Slice &s : body.unstashed) {
       const Stack &other = stacks_[deps_.root[s.stacked]];
-      if (!holds(other.last, one))
+      bool newest = newestFirst(body, s);
+      if (!holds(newest ? other.last : other.first, one))
         continue;
-      for (auto run = other.middle.rbegin(); run != other.middle.rend(); ++run)
-        stack.middle.push_back({body.count - run->end, body.count - run->begin, run->storage});
+      if (!newest)
+        stack.middle = other.middle;
+      else
+        for (auto run = other.middle.rbegin(); run != other.middle.rend(); ++run)
+          stack.middle.push_back({body.count - run->end, body.count - run->begin, run->storage});
       return true;
     }
     return false;
   }
 
-  /// Storage of one followed slice; -1 if the stack was not filled by a repeat.
-  int slice(ValueId stacked, int64_t count, int64_t index) const {
-    const Stack &stack = stacks_[stacked];
-    if (count == 1 && stack.first.empty())
-      return bound_[stacked];
+  /// Whether a repeat takes the slices of a stack in the opposite order to which they were made.
+  bool newestFirst(const Region &body, const Region::Slice &s) const {
+    return stacks_[deps_.root[s.stacked]].reverse != body.reverse;
+  }
+  /// Storage of the slice that the k-th execution of a body takes, if it is followed; all of a
+  /// stack that was not filled by a repeat (a tensor that is taken apart).
+  int slice(const Region &body, const Region::Slice &s, int64_t k) const {
+    const Stack &stack = stacks_[deps_.root[s.stacked]];
+    if (stack.first.empty())
+      return bound_[deps_.root[s.stacked]];
+    int64_t count = body.count, index = newestFirst(body, s) ? count - 1 - k : k;
     size_t fromEnd = static_cast<size_t>(count - 1 - index);
     if (index < static_cast<int64_t>(stack.first.size()))
       return stack.first[index];

@@ -15,8 +15,9 @@ struct LivenessOptions {
 ///     gradients of activations have to be Activations or Temporaries.
 ///   - A value without producer (an input) lives from the start of its region's iteration.
 ///   - Views and arguments share storage. A carried value hands its storage to the next iteration.
-///   - A stash keeps the storage of its slice until the consuming repeat, which reads the newest
-///   slice first, has used it.
+///   - A stash keeps the storage of its slice until the consuming repeat has used it: the newest
+///   slice first if it runs the other way than the repeat that made it, else the oldest. The
+///   slices of a tensor that is taken apart are that tensor.
 ///   - Several micro-batches: each uses the memory of the first; what the update reads lives to its
 ///   last use there.
 /// The first and last two iterations of a repeat are followed (more if carried values are handed

@@ -295,7 +295,7 @@ std::vector<std::string> fallbackTypes(const std::string &type) {
 
 std::optional<CoreChoice> chooseCore(const Operation &operation, const Machine &machine) {
   std::vector<CoreKind> kinds{operation.core};
-  if (operation.contraction && operation.core == CoreKind::Tensor)
+  if (operation.core == CoreKind::Tensor)
     kinds.push_back(CoreKind::Vector);
   for (const std::string &type : fallbackTypes(operation.type))
     for (CoreKind kind : kinds) {

@@ -69,6 +69,7 @@ private:
   void work(WorkOpInterface op, Operation &into);
   std::vector<Loop> loops(WorkOpInterface op);
   void parts(dnn::FusedOp op, Operation &into);
+  void parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list, Operation &into);
   void gradientBuffers(mlir::Operation &op, Operation &into);
   void residents();
   std::string unique(mlir::Operation &op);
@@ -204,6 +205,7 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
   out.regions[body].count = op.getCount();
   out.regions[body].parent = parent;
   out.regions[body].owner = id;
+  out.regions[body].reverse = op.getReverse();
   out.operations[id].body = body;
 
   llvm::SetVector<mlir::Value> captured;
@@ -232,6 +234,45 @@ void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
     out.regions[body].stashed.push_back({idOf(inside), idOf(stack)});
 }
 
+/// Two kinds of cores at work: each has its part of the FLOPs.
+void Extractor::parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list,
+                      Operation &into) {
+  for (const dnn::AttentionPart &one : list) {
+    FusedPart part;
+    part.name = (dnn::nameOf(op) + "." + one.name).str();
+    part.kind = one.name.str();
+    part.core = one.core == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
+    part.type = typeOf(*op);
+    part.flops = checkedMultiply(volume(one.domain, out.microbatch), one.flopsPerPoint).value_or(0);
+    part.contraction = one.contraction;
+    for (int64_t extent : one.domain)
+      part.domain.push_back(
+          {ShapedType::isDynamic(extent) ? out.microbatch : extent, IteratorKind::Parallel});
+    for (size_t d = 4 + dnn::batchRank(cast<RankedTensorType>(op->getOperand(0).getType())) - 1;
+         d < part.domain.size(); ++d)
+      part.domain[d].kind = IteratorKind::Reduction; // keys, and the width of the products
+    into.parts.push_back(std::move(part));
+  }
+}
+
+/// Whether another pass than `phase`, or another iteration, reads the value or a view of it.
+static bool isKept(mlir::Value value, dnn::Phase phase) {
+  return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
+    if (auto view = dyn_cast<dnn::ReshapeOp>(user); view && dnn::phaseOf(view) == phase)
+      return isKept(view.getY(), phase);
+    return isa<dnn::YieldOp>(user) || dnn::phaseOf(user) != phase;
+  });
+}
+
+static Category categoryOf(mlir::Value result) {
+  mlir::Operation *op = result.getDefiningOp();
+  dnn::Phase phase = dnn::phaseOf(op);
+  auto work = dyn_cast<WorkOpInterface>(op);
+  if (work && work.getCoreKind() == WorkCore::Network && !isKept(result, phase))
+    return Category::Buffers;
+  return phase == dnn::Phase::Forward ? Category::Activations : Category::Temporaries;
+}
+
 void Extractor::operation(mlir::Operation &op, RegionId region) {
   if (isa<dnn::GradientOp, dnn::YieldOp>(op))
     return;
@@ -253,10 +294,8 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
   for (mlir::Value operand : op.getOperands())
     if (ids.count(operand))
       described.operands.push_back(idOf(operand));
-  Category category =
-      described.phase == Phase::Forward ? Category::Activations : Category::Temporaries;
   for (mlir::Value result : op.getResults())
-    described.results.push_back(define(result, region, category));
+    described.results.push_back(define(result, region, categoryOf(result)));
   described.type = typeOf(op);
   if (auto update = dyn_cast<dnn::UpdateOp>(op))
     described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
@@ -265,6 +304,10 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
     gradientBuffers(op, described);
     if (auto fused = dyn_cast<dnn::FusedOp>(op))
       parts(fused, described);
+    else if (auto attention = dyn_cast<dnn::FlashAttentionOp>(op))
+      parts(&op, attention.getParts(), described);
+    else if (auto gradient = dyn_cast<dnn::FlashAttentionGradOp>(op))
+      parts(&op, gradient.getParts(), described);
   }
   // Views, several results of one, too: they stay in the storage of what they show.
   if (described.core == CoreKind::None && !described.operands.empty() && !isa<dnn::RepeatOp>(op))

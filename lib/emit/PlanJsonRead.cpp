@@ -160,7 +160,8 @@ bool fromJSON(const json::Value &e, Region &r, Path p) {
   return bool(Fields(e, p)("name", r.name)("count", r.count)
                   .ids("operations", r.operations)
                   .narrow("parent", r.parent, true)
-                  .narrow("owner", r.owner, true)("carried", r.carried)("stashed", r.stashed)(
+                  .narrow("owner", r.owner, true)
+                  .maybe("reverse", r.reverse)("carried", r.carried)("stashed", r.stashed)(
                       "unstashed", r.unstashed));
 }
 bool fromJSON(const json::Value &e, Resident &r, Path p) {
@@ -168,9 +169,9 @@ bool fromJSON(const json::Value &e, Resident &r, Path p) {
 }
 bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
   return bool(Fields(e, p)("model", g.model)("precision", g.precision)("optimizer", g.optimizer)(
-      "recompute", g.recompute)("microbatch", g.microbatch)("microbatches", g.microbatches)("parameters", g.parameters)(
-      "values", g.values)("operations", g.operations)("regions", g.regions)("residents",
-                                                                            g.residents));
+      "recompute", g.recompute)("microbatch", g.microbatch)("microbatches", g.microbatches)(
+      "parameters", g.parameters)("values", g.values)("operations", g.operations)(
+      "regions", g.regions)("residents", g.residents));
 }
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(

@@ -105,6 +105,8 @@ json::Value write(const Region &r) {
       {"name", jsonString(r.name)}, {"count", r.count}, {"operations", ids(r.operations)}};
   addId(o, "parent", r.parent);
   addId(o, "owner", r.owner);
+  if (r.reverse)
+    o["reverse"] = true;
   o["carried"] = list(r.carried, [](const Region::Carried &c) {
     return json::Value(json::Object{{"argument", static_cast<int64_t>(c.argument)},
                                     {"yielded", static_cast<int64_t>(c.yielded)},

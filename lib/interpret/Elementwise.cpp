@@ -58,9 +58,10 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
 void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
   double base = op.getBaseAttr().getValueAsDouble();
   auto width = static_cast<double>(in[0]->shape.back());
+  int64_t axis = dimensionOf(op.getAxis(), op.getX());
   forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
     int64_t pair = index.back() / 2;
-    double position = index.size() > 1 ? static_cast<double>(index[index.size() - 2]) : 0;
+    double position = axis < 0 ? 0 : static_cast<double>(index[static_cast<size_t>(axis)]);
     double angle = position * std::pow(base, -2 * static_cast<double>(pair) / width);
     if (op.getInverse())
       angle = -angle;

@@ -88,7 +88,8 @@ private:
       auto one = [&](auto op) { return structure(op); };
       if (llvm::Error error =
               TypeSwitch<Operation *, llvm::Error>(&op)
-                  .Case<dnn::ReadOp, dnn::GradientOp, dnn::RepeatOp, dnn::FusedOp>(one)
+                  .Case<dnn::ReadOp, dnn::GradientOp, dnn::RepeatOp, dnn::FusedOp, dnn::UnstackOp,
+                        dnn::StackOp>(one)
                   .Case<dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp,
                         dnn::TakePartOp>([&](auto op) { return exchange(op); })
                   .Default([&](Operation *op) { return compute(op); }))
@@ -168,6 +169,47 @@ private:
       const Array &value = *values[d].lookup(op.getValue()).array;
       for (size_t i = 0; i < sum.data.size(); ++i)
         sum.data[i] += value.data[i];
+    }
+    return llvm::Error::success();
+  }
+
+  /// Calls `each(number of a slice, index in the slice, index in the whole)`.
+  template <typename Each>
+  static void forSlices(llvm::ArrayRef<int64_t> whole, int64_t dimension, const Each &each) {
+    forEach(whole, [&](llvm::ArrayRef<int64_t> index) {
+      Index inside(index);
+      inside.erase(inside.begin() + dimension);
+      each(static_cast<size_t>(index[static_cast<size_t>(dimension)]), inside, index);
+    });
+  }
+
+  llvm::Error structure(dnn::UnstackOp op) {
+    Type slice = op.getSlices().getType().getElement();
+    for (auto &device : values) {
+      const Array &x = *device.lookup(op.getX()).array;
+      std::vector<Array> parts(static_cast<size_t>(op.getSlices().getType().getCount()),
+                               Array(shapeOf(slice, batch)));
+      forSlices(x.shape, op.getDimension(),
+                [&](size_t i, llvm::ArrayRef<int64_t> inside, llvm::ArrayRef<int64_t> index) {
+                  parts[i](inside) = x(index);
+                });
+      auto slices = std::make_shared<std::vector<Datum>>();
+      for (Array &part : parts)
+        slices->push_back({std::make_shared<Array>(std::move(part)), nullptr});
+      device[op.getSlices()] = {nullptr, std::move(slices)};
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error structure(dnn::StackOp op) {
+    for (auto &device : values) {
+      const std::vector<Datum> &slices = *device.lookup(op.getSlices()).slices;
+      Array y(shapeOf(op.getY().getType(), batch));
+      forSlices(y.shape, op.getDimension(),
+                [&](size_t i, llvm::ArrayRef<int64_t> inside, llvm::ArrayRef<int64_t> index) {
+                  y(index) = (*slices[i].array)(inside);
+                });
+      device[op.getY()] = {std::make_shared<Array>(std::move(y)), nullptr};
     }
     return llvm::Error::success();
   }
@@ -290,6 +332,7 @@ private:
 const Kernels &Kernels::all() {
   static const Kernels kernels = [] {
     Kernels all;
+    addAttention(all);
     addContractions(all);
     addMapped(all);
     addElementwise(all);

@@ -40,6 +40,7 @@ private:
   llvm::StringMap<Kernel> table;
 };
 
+void addAttention(Kernels &kernels);
 void addContractions(Kernels &kernels);
 void addMapped(Kernels &kernels);
 void addElementwise(Kernels &kernels);

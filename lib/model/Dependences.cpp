@@ -104,4 +104,35 @@ Dependences Dependences::of(const WorkGraph &graph) {
   return d;
 }
 
+Dependences::Slices Dependences::order(const WorkGraph &graph, const Region &taker,
+                                       const Region::Slice &slice) const {
+  // A slice of a stack of stacks: outwards to the repeat that made it all, then inwards again.
+  ValueId stack = source[slice.stacked];
+  size_t levels = 0;
+  while (changing[stack]) {
+    const Region &around = graph.regions[graph.values[stack].region];
+    auto outer = std::find_if(around.unstashed.begin(), around.unstashed.end(),
+                              [&](const Region::Slice &s) { return s.inside == stack; });
+    if (outer == around.unstashed.end() || ++levels > graph.regions.size())
+      return Slices::Oldest; // not known: what claims least
+    stack = source[outer->stacked];
+  }
+  OperationId maker = producer[stack];
+  if (maker == kNone || graph.operations[maker].body == kNone)
+    return levels ? Slices::Oldest : Slices::Whole;
+  for (;; --levels) {
+    const Region &body = graph.regions[graph.operations[maker].body];
+    auto kept = std::find_if(body.stashed.begin(), body.stashed.end(),
+                             [&](const Region::Slice &s) { return s.stacked == stack; });
+    if (kept == body.stashed.end())
+      return Slices::Oldest;
+    if (levels == 0)
+      return body.reverse != taker.reverse ? Slices::Newest : Slices::Oldest;
+    stack = source[kept->inside];
+    maker = producer[stack];
+    if (maker == kNone || graph.operations[maker].body == kNone)
+      return Slices::Oldest;
+  }
+}
+
 } // namespace accord

@@ -24,6 +24,14 @@ struct Dependences {
   std::vector<std::vector<ValueId>> uses;
 
   static Dependences of(const WorkGraph &graph);
+
+  /// Which iteration of `taker` needs the slice that is made last.
+  enum class Slices : uint8_t {
+    Whole,  ///< all: the slices are parts of a tensor that is there as a whole
+    Newest, ///< the first: the other repeat runs the other way
+    Oldest, ///< the last
+  };
+  Slices order(const WorkGraph &graph, const Region &taker, const Region::Slice &slice) const;
 };
 
 } // namespace accord

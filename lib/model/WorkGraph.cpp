@@ -46,6 +46,8 @@ const char *name(Category category) {
     return "activations";
   case Category::Temporaries:
     return "temporaries";
+  case Category::Buffers:
+    return "buffers";
   case Category::Inputs:
     return "inputs";
   }

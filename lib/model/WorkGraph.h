@@ -19,8 +19,9 @@ const char *name(Phase); ///< "forward", "data_gradient", "weight_gradient", "up
 enum class CoreKind : uint8_t { None, Tensor, Vector, Network };
 const char *name(CoreKind);
 
-enum class Category : uint8_t { Weights, Gradients, OptimizerStates, Activations, Temporaries, Inputs };
-constexpr unsigned kCategories = 6;
+/// `Buffers`: what collectives deliver and only the pass that asked for it reads (what is kept for the backward pass is an activation).
+enum class Category : uint8_t { Weights, Gradients, OptimizerStates, Activations, Temporaries, Buffers, Inputs };
+constexpr unsigned kCategories = 7;
 const char *name(Category);
 
 struct SourceLocation {
@@ -40,7 +41,8 @@ struct Value {
   Category category = Category::Activations;
   RegionId region = kNone; ///< where it is defined
   /// A stacked value (a repeat's stash): `bytes` is the whole; `slices` its number of iterations, else 1.
-  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes it.
+  /// It grows by one slice per iteration of the repeat that produces it and shrinks likewise in the one that consumes it: the newest
+  /// slice first if one of the two is `reverse`, the oldest first if none or both are.
   int64_t slices = 1;
   /// A view shares the storage of another value (reshape, a region's argument bound from outside); kNone otherwise.
   ValueId alias = kNone;
@@ -127,6 +129,7 @@ struct Region {
   };
   std::vector<Slice> stashed;   ///< body -> parent, grows
   std::vector<Slice> unstashed; ///< parent -> body argument, shrinks
+  bool reverse = false; ///< iterations run from the last to the first, and so they leave and take slices
 };
 
 /// Memory that is there during the whole step: weights, gradient buffers, optimizer states.

@@ -19,16 +19,16 @@ bool sums(Operation *op, unsigned result) {
     return true;
   if (auto custom = dyn_cast<dnn::CustomOp>(op))
     return custom.getCombine() == dnn::Combine::Sum;
-  return result > 0 &&
-         isa<dnn::LayerNormGradOp, dnn::RmsNormGradOp, dnn::BatchNormGradOp, dnn::GroupNormGradOp>(
-             op);
+  return result > 0 && // keys and values serve all queries of their group
+         isa<dnn::FlashAttentionGradOp, dnn::LayerNormGradOp, dnn::RmsNormGradOp,
+             dnn::BatchNormGradOp, dnn::GroupNormGradOp>(op);
 }
 
 /// Linear in its operands taken together: partial sums go in, a partial sum comes out.
 bool isLinear(Operation *op) {
   return isa<dnn::AddOp, dnn::SubOp, dnn::ScaleOp, dnn::NegOp, dnn::ReshapeOp, dnn::TransposeOp,
              dnn::ReduceSumOp, dnn::ReduceDimensionsOp, dnn::SliceOp, dnn::PadSliceOp,
-             dnn::ConcatOp, dnn::SplitOp>(op);
+             dnn::ConcatOp, dnn::SplitOp, dnn::UnstackOp, dnn::StackOp>(op);
 }
 
 /// Operations whose maps say less than sharing needs to know: what they compute along a dimension
@@ -40,20 +40,29 @@ bool onlyOwnRules(Operation *op) {
              dnn::CrossEntropyJoinOp, dnn::CrossEntropyPartGradOp, dnn::SegmentSumOp,
              dnn::SegmentSoftmaxOp, dnn::SegmentSoftmaxGradOp, dnn::GatherOp, dnn::GatherGradOp,
              dnn::ScatterOp, dnn::TopkOp, dnn::TopkGradOp, dnn::ConstantOp, dnn::ReshapeOp,
-             dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::EmbeddingOp,
-             dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
-             dnn::RelativeBiasOp, dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp,
-             dnn::SpmmValuesGradOp, dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp,
-             dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp,
-             dnn::ReduceScatterOp, dnn::AllToAllOp, dnn::TakePartOp>(op);
+             dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::UnstackOp,
+             dnn::StackOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp,
+             dnn::EmbeddingBagGradOp, dnn::RelativeBiasOp, dnn::RelativeBiasGradOp, dnn::SpmmOp,
+             dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::MoeDispatchOp,
+             dnn::MoeDispatchGradOp, dnn::LstmOp, dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp,
+             dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp,
+             dnn::TakePartOp>(op);
 }
 
 /// Positions along these dimensions of the first operand enter what is computed.
 bool positional(Operation *op, int64_t dimension) {
   auto type = tensorOf(op->getOperand(0));
   int64_t fromEnd = type.getRank() - dimension;
-  if (isa<dnn::RotaryOp, dnn::SinusoidsOp, dnn::AlibiOp>(op))
+  if (isa<dnn::SinusoidsOp, dnn::AlibiOp>(op))
     return fromEnd <= 2;
+  if (auto rotary = dyn_cast<dnn::RotaryOp>(op)) {
+    int64_t axis = rotary.getAxis();
+    return fromEnd == 1 ||
+           dimension == (axis < 0 ? axis + type.getRank() : axis + dnn::batchRank(type));
+  }
+  if (isa<dnn::FlashAttentionOp, dnn::FlashAttentionGradOp>(op))
+    return fromEnd == 4 && op->getAttrOfType<BoolAttr>("causal") &&
+           op->getAttrOfType<BoolAttr>("causal").getValue();
   if (auto softmax = dyn_cast<dnn::SoftmaxOp>(op))
     return softmax.getCausal() && fromEnd <= 2;
   return false;
@@ -80,11 +89,11 @@ public:
       fromMaps(work.getWork());
     TypeSwitch<Operation *>(op)
         .Case<dnn::ReshapeOp, dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp,
-              dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
-              dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp,
-              dnn::MoeDispatchGradOp, dnn::MoeExpertsOp, dnn::MoeExpertsGradOp, dnn::MoeCombineOp,
-              dnn::MoeCombineGradOp, dnn::CrossEntropyOp, dnn::CrossEntropyGradOp>(
-            [&](auto one) { own(one); });
+              dnn::UnstackOp, dnn::StackOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp,
+              dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp, dnn::RelativeBiasGradOp, dnn::SpmmOp,
+              dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::MoeDispatchGradOp,
+              dnn::MoeExpertsOp, dnn::MoeExpertsGradOp, dnn::MoeCombineOp, dnn::MoeCombineGradOp,
+              dnn::CrossEntropyOp, dnn::CrossEntropyGradOp>([&](auto one) { own(one); });
   }
   SmallVector<Rule> rules;
 
@@ -203,6 +212,17 @@ private:
   void own(dnn::SplitOp split) { alongOthers(*split.getAxis(), split.getX()); }
   void own(dnn::SliceOp slice) { alongOthers(*slice.getAxis(), slice.getX()); }
   void own(dnn::PadSliceOp pad) { alongOthers(pad.getAxis(), pad.getY()); }
+
+  /// Every dimension but the one that counts slices; that of a stash is that of its slices.
+  void slices(int64_t counted, Value whole, bool cuts) {
+    for (int64_t d = 0; d < tensorOf(whole).getRank(); ++d)
+      if (d != counted && divides(whole, d)) {
+        Sharding ofWhole = Sharding::split(d), ofSlice = Sharding::split(d < counted ? d : d - 1);
+        add({cuts ? ofWhole : ofSlice}, {cuts ? ofSlice : ofWhole});
+      }
+  }
+  void own(dnn::UnstackOp unstack) { slices(unstack.getDimension(), unstack.getX(), true); }
+  void own(dnn::StackOp stack) { slices(stack.getDimension(), stack.getY(), false); }
 
   /// By rows: each device adds up the rows that it has. By columns: each device has a part of every
   /// row.

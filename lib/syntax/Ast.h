@@ -225,6 +225,12 @@ struct Repeat { ///< repeat layers as block {…}
   Name name; ///< may be empty
   std::vector<Statement> body;
 };
+struct Scan { ///< scan x, z as xt, zt -> y {…}: a step for each slice along the first axis
+  bool reverse = false;
+  std::vector<ExprPtr> sources;     ///< at least one
+  std::vector<Name> steps, results; ///< at least one step; values collected of every step
+  std::vector<Statement> body;
+};
 struct For { ///< for i in 0..3 {…}, for c in [64, 128] {…}: unrolled
   Name variable;
   ExprPtr range;
@@ -243,7 +249,7 @@ struct Loss { ///< loss cross_entropy(…)
 struct Statement {
   SourceRange range;
   std::string doc;
-  std::variant<Input, Bind, Repeat, For, When, Loss> node;
+  std::variant<Input, Bind, Repeat, Scan, For, When, Loss> node;
   template <class T> const T *as() const { return std::get_if<T>(&node); }
 };
 

@@ -398,6 +398,8 @@ ModelValue OperationBuilder::build(std::string wanted) {
     Value p = m.parameter(label, "", dims, range);
     return p ? ModelValue{p} : ModelValue{};
   }
+  if (name == "zeros")
+    return m.zeros(places[0].first, places[0].second, wanted.empty() ? "zeros" : wanted, range);
   std::optional<std::vector<int64_t>> dims;
   for (size_t i = 0; i < places.size(); ++i) {
     auto &[value, where] = places[i];

@@ -36,6 +36,7 @@ std::vector<Rule> ruleTable(const std::vector<std::string> &names) {
                          .Case("input", Rule::Input)
                          .Case("bind", Rule::Bind)
                          .Case("repeat", Rule::Repeat)
+                         .Case("scan", Rule::Scan)
                          .Case("forLoop", Rule::ForLoop)
                          .Case("when", Rule::When)
                          .Case("loss", Rule::Loss)

@@ -34,6 +34,7 @@ enum class Rule : uint8_t {
   Input,
   Bind,
   Repeat,
+  Scan,
   ForLoop,
   When,
   Loss,

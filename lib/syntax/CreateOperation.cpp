@@ -43,6 +43,14 @@ ModelValue ModelBuilder::create(llvm::StringRef dialect, llvm::StringRef label, 
 
 Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
                               llvm::ArrayRef<int64_t> shape, SourceRange range) {
+  if (repeatsInScan > 0) {
+    diags
+        .error(Code::ParameterInScan, range,
+               "a repeat inside a scan has no trained tensors of its own")
+        .help("a scan shares its parameters among all steps, a repeat has one copy for each "
+              "iteration: use 'for', or scan inside of the repeat");
+    return {};
+  }
   int64_t copies = 1;
   for (int64_t count : repeats)
     if (__builtin_mul_overflow(copies, count, &copies)) {
@@ -67,8 +75,40 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role,
   auto declared =
       dnn::ParameterOp::create(front, where, name, RankedTensorType::get(shape, element), copies);
   lastParameter = declared;
-  auto read = dnn::ReadOp::create(builder, where, declared);
-  return read.getResult();
+  OpBuilder::InsertionGuard guard(builder);
+  if (outermostScan)
+    builder.setInsertionPoint(outermostScan);
+  return dnn::ReadOp::create(builder, where, declared).getResult();
+}
+
+/// A sample of zeros for every sample of the batch: zeros(8), zeros([2, 4]).
+ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label,
+                               SourceRange range) {
+  llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
+  if (dims.number()) {
+    auto extent = dims.number()->dimensionless() ? dims.number()->toInt64() : std::nullopt;
+    if (!extent) {
+      diags.error(Code::NotAnInteger, dimsAt,
+                  fmt::format("'zeros' takes extents, such as zeros(8), not {}", dims.describe()));
+      return {};
+    }
+    shape.push_back(*extent);
+  } else if (auto list = integersOf(dims, dimsAt, "the shape of zeros")) {
+    shape.append(list->begin(), list->end());
+  } else {
+    return {};
+  }
+  if (llvm::any_of(llvm::drop_begin(shape), [](int64_t extent) { return extent < 1; })) {
+    diags.error(Code::OutOfRange, dimsAt, "the extents of zeros are at least 1");
+    return {};
+  }
+  if (!checkSize(shape, range))
+    return {};
+  auto zero = dnn::ConstantOp::create(builder, at(range), RankedTensorType::get(shape, element),
+                                      builder.getF64FloatAttr(0));
+  zero->setAttr(dnn::DnnDialect::kNameAttr, builder.getStringAttr(path(label)));
+  ++operations;
+  return {Value(zero)};
 }
 
 } // namespace accord

@@ -99,6 +99,8 @@ void ModelBuilder::run(const ast::Statement &statement) {
           bind(node);
         else if constexpr (std::is_same_v<T, ast::Repeat>)
           repeat(node, statement.range);
+        else if constexpr (std::is_same_v<T, ast::Scan>)
+          scan(node, statement.range);
         else if constexpr (std::is_same_v<T, ast::For>)
           loop(node);
         else if constexpr (std::is_same_v<T, ast::When>)
@@ -122,10 +124,10 @@ bool ModelBuilder::checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range) {
 
 void ModelBuilder::input(const ast::Input &input) {
   MLIRContext *context = module.getContext();
-  if (calls.size() > 1 || !repeats.empty()) {
+  if (calls.size() > 1 || !repeats.empty() || outermostScan) {
     diags
         .error(Code::WrongNameKind, input.name.range,
-               "an input belongs into the model itself, not into a module or repeat")
+               "an input belongs into the model itself, not into a module, repeat or scan")
         .help("pass the value to the module as an argument");
     return declare(input.name, {}, false);
   }
@@ -211,108 +213,8 @@ void ModelBuilder::bind(const ast::Bind &bind) {
       continue;
     }
     variable->value = parts[i];
+    variable->unassigned = false;
   }
-}
-
-/// Names assigned in a body that are not declared in it: what a repeat carries.
-void ModelBuilder::assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local,
-                            std::vector<ast::Name> &out) {
-  auto nested = [&](const std::vector<ast::Statement> &inner) {
-    std::set<std::string> copy = local;
-    assigned(inner, copy, out);
-  };
-  for (const ast::Statement &statement : body) {
-    if (auto *bind = statement.as<ast::Bind>()) {
-      for (const ast::Name &name : bind->names) {
-        if (bind->kind != ast::BindKind::Assign)
-          local.insert(name.text);
-        else if (!local.count(name.text) &&
-                 llvm::none_of(out, [&](const ast::Name &n) { return n.text == name.text; }))
-          out.push_back(name);
-      }
-    } else if (auto *inner = statement.as<ast::Repeat>()) {
-      nested(inner->body);
-    } else if (auto *inner = statement.as<ast::For>()) {
-      nested(inner->body);
-    } else if (auto *choice = statement.as<ast::When>()) {
-      for (const auto &branch : choice->branches)
-        nested(branch.body);
-    }
-  }
-}
-
-void ModelBuilder::repeat(const ast::Repeat &repeat, SourceRange range) {
-  auto count = integer(*repeat.count, "the count of a repeat", 0);
-  if (!count || *count == 0)
-    return;
-  std::set<std::string> local;
-  std::vector<ast::Name> names;
-  assigned(repeat.body, local, names);
-  std::vector<Variable *> carried;
-  std::vector<ast::Name> places;
-  llvm::SmallVector<Value> inits;
-  for (const ast::Name &name : names) {
-    Variable *variable = lookup(name.text);
-    if (!variable || !variable->assignable)
-      continue; // reported where it is assigned
-    if (!variable->value.tensor()) {
-      if (!variable->value.failed())
-        diags
-            .error(Code::NotATensor, name.range,
-                   fmt::format("'{}' changes in every iteration and must be a tensor, but is {}",
-                               name.text, variable->value.describe()))
-            .note(variable->declared, "declared here");
-      continue;
-    }
-    carried.push_back(variable);
-    places.push_back(name);
-    inits.push_back(*variable->value.tensor());
-  }
-  std::string label = path(repeat.name.empty() ? "repeat" : repeat.name.text);
-  auto op = dnn::RepeatOp::create(builder, at(range), *count, label, inits);
-  ++operations;
-  Block &block = op.getBlock();
-  for (size_t i = 0; i < carried.size(); ++i)
-    carried[i]->value = {Value(op.getCarriedArguments()[i])};
-
-  OpBuilder::InsertionGuard guard(builder);
-  while (!block.empty())
-    block.back().erase();
-  builder.setInsertionPointToEnd(&block);
-  std::string outer = prefix;
-  prefix = label + ".";
-  Scope inner;
-  inner.parent = scope;
-  inner.declaration = scope->declaration;
-  scope = &inner;
-  repeats.push_back(*count);
-  run(repeat.body);
-  repeats.pop_back();
-  scope = inner.parent;
-  prefix = outer;
-
-  llvm::SmallVector<Value> yielded;
-  for (size_t i = 0; i < carried.size(); ++i) {
-    Value argument = op.getCarriedArguments()[i];
-    const Value *now = carried[i]->value.tensor();
-    if (now && now->getType() != argument.getType()) {
-      ModelValue before{argument};
-      diags
-          .error(Code::RepeatChangesType, places[i].range,
-                 fmt::format("'{}' starts an iteration as {} and ends it as {}", places[i].text,
-                             before.describe(), carried[i]->value.describe()))
-          .note(carried[i]->declared, "declared here")
-          .help("the next iteration needs the shape that this one started with");
-      now = nullptr;
-    } else if (!now && !carried[i]->value.failed()) {
-      diags.error(Code::NotATensor, places[i].range,
-                  fmt::format("'{}' becomes {} where a tensor is needed", places[i].text,
-                              carried[i]->value.describe()));
-    }
-    yielded.push_back(now ? *now : argument);
-    carried[i]->value = {Value(op.getCarried()[i])};
-  }
-  dnn::YieldOp::create(builder, at(range), yielded);
 }
 
 void ModelBuilder::loop(const ast::For &loop) {
@@ -359,6 +261,12 @@ void ModelBuilder::when(const ast::When &when) {
 
 void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
   ModelValue value = eval(*loss.value);
+  if (!repeats.empty() || outermostScan) {
+    diags
+        .error(Code::MisplacedLoss, range, "the loss belongs after the repeat or scan, not into it")
+        .help("what training minimizes is one number of the whole model");
+    return;
+  }
   if (lossAt.valid()) {
     diags.error(Code::SeveralLosses, range, "a model has one loss")
         .note(lossAt, "the first is here")
@@ -405,6 +313,8 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
   constants.clear();
   lossAt = {};
   lastParameter = nullptr;
+  outermostScan = nullptr;
+  repeatsInScan = 0;
   inputNames.clear();
 
   Scope outer, body;

@@ -1,5 +1,5 @@
 // A `.dnn` model with given arguments -> one `dnn.model`. Evaluates the body: numbers are computed,
-// tensors become operations, `repeat` stays one region.
+// tensors become operations, `repeat` and `scan` stay one region.
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/support/Diagnostics.h"
@@ -83,6 +83,7 @@ private:
     ModelValue value;
     SourceRange declared;
     bool assignable = false, input = false;
+    bool unassigned = false; ///< the result of a scan, before its step has given it a value
   };
   struct Scope {
     Scope *parent = nullptr;
@@ -95,7 +96,6 @@ private:
   void run(const ast::Statement &statement);
   void input(const ast::Input &input);
   void bind(const ast::Bind &bind);
-  void repeat(const ast::Repeat &repeat, SourceRange range);
   void loop(const ast::For &loop);
   void when(const ast::When &when);
   void loss(const ast::Loss &loss, SourceRange range);
@@ -103,8 +103,25 @@ private:
   Variable *lookup(llvm::StringRef name);
   /// False when the model is given up: too large, or wrong in too many places.
   bool proceed(SourceRange range, size_t steps = 1);
+
+  // Repeats and scans (ModelRepeats.cpp)
+  struct CarriedNames {
+    std::vector<Variable *> variables;
+    std::vector<ast::Name> places; ///< where each is assigned first
+    llvm::SmallVector<mlir::Value> inits;
+  };
+  void repeat(const ast::Repeat &repeat, SourceRange range);
+  void scan(const ast::Scan &scan, SourceRange range);
   void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local,
                 std::vector<ast::Name> &out);
+  CarriedNames carriedBy(const std::vector<ast::Statement> &body, std::set<std::string> local);
+  llvm::SmallVector<mlir::Value> iterate(dnn::RepeatOp op, CarriedNames &carried,
+                                         const std::vector<ast::Statement> &body,
+                                         llvm::function_ref<void()> bind,
+                                         llvm::function_ref<void()> end);
+  llvm::SmallVector<mlir::Value> slicesOf(const ast::Scan &scan);
+  mlir::Value collect(const ast::Name &name);
+  void reportUnassigned(const ast::Name &name);
 
   // Expressions (ModelExpressions.cpp)
   ModelValue eval(const ast::Expr &expr);
@@ -142,6 +159,8 @@ private:
   ModelValue operation(const OperationSpec &spec, const ast::Call &call, SourceRange range);
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);
+  ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label,
+                   SourceRange range);
   mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape,
                         SourceRange range);
 
@@ -166,6 +185,10 @@ private:
   std::vector<const ast::Declaration *> calls;
   std::vector<int64_t> repeats; ///< counts of the enclosing repeats
   mlir::Operation *lastParameter = nullptr;
+  /// The outermost scan whose body is built: what is trained in it is read before it, once for all
+  /// steps.
+  mlir::Operation *outermostScan = nullptr;
+  unsigned repeatsInScan = 0; ///< inside of that scan
   SourceRange lossAt;
   std::vector<std::string> inputNames;
   std::map<const ast::Declaration *, ModelValue> constants; ///< numbers, texts and truths outside

@@ -83,8 +83,11 @@ ModelValue ModelBuilder::evalNode(const ast::Expr &expr) {
 }
 
 ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRange range) {
-  if (Variable *variable = lookup(reference.name))
+  if (Variable *variable = lookup(reference.name)) {
+    if (variable->unassigned)
+      reportUnassigned({reference.name, range});
     return variable->value;
+  }
   const ast::Declaration *from = scope->declaration;
   if (const ast::Declaration *found = declarations.find(reference.name, *from, range)) {
     if (found->kind == ast::DeclarationKind::Constant) {

@@ -118,6 +118,13 @@ private:
     visit(r.count);
     visit(r.body);
   }
+  void one(const ast::Scan &s) {
+    declared.push_back({&s.steps, nullptr});
+    if (!s.results.empty())
+      declared.push_back({&s.results, nullptr});
+    visit(s.sources);
+    visit(s.body);
+  }
   void one(const ast::For &f) {
     visit(f.range);
     visit(f.body);

@@ -77,6 +77,25 @@ void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Sta
     made.node = std::move(repeat);
     break;
   }
+  case Rule::Scan: {
+    ast::Scan scan;
+    bool results = false;
+    for (const Kid &kid : inner)
+      if (kid.type == P::REVERSE)
+        scan.reverse = true;
+      else if (kid.type == P::ARROW)
+        results = true;
+      else if (kid.type == P::IDENT)
+        (results ? scan.results : scan.steps).push_back(name(kid));
+      else if (kid.rule == Rule::Expr)
+        scan.sources.push_back(expr(kid.context));
+      else if (kid.rule == Rule::Body)
+        body(kid.context, scan.body);
+    if (scan.sources.empty() || scan.steps.empty())
+      return;
+    made.node = std::move(scan);
+    break;
+  }
   case Rule::ForLoop: {
     ast::For loop;
     for (const Kid &kid : inner)

@@ -54,7 +54,8 @@ std::string expectation(const antlr4::misc::IntervalSet &expected, const std::st
                                                     {P::ARROW, "'->'"},
                                                     {P::RANGE, "'..'"},
                                                     {P::STRING, "a text in quotes"},
-                                                    {P::IN, "'in'"}};
+                                                    {P::IN, "'in'"},
+                                                    {P::AS, "'as'"}};
   if (has(P::IDENT) && !entry && !statement)
     parts.push_back("a name");
   for (const auto &[type, words] : tokens)

@@ -114,6 +114,8 @@ private:
     return at(i + 1) != P::IDENT ||
            (afterNext != P::ASSIGN && afterNext != P::COLON && afterNext != P::LBRACE);
   }
+  /// `scan reverse as r`: a tensor of that name is walked.
+  bool isBinding() const { return word(i + 1) == "as" && at(i + 2) == P::IDENT; }
   static uint16_t when(bool condition, uint16_t type) { return condition ? type : P::IDENT; }
 
   bool isPath() const {
@@ -182,6 +184,8 @@ private:
                               (afterNext == P::ASSIGN || afterNext == P::COMMA),
                           P::VAR))
         .Case("repeat", when(inBlock() && atStart() && value && next != P::LBRACE, P::REPEAT))
+        .Case("scan", when(inBlock() && atStart() && value && next != P::LBRACE, P::SCAN))
+        .Case("reverse", when(previous() == P::SCAN && value && !isBinding(), P::REVERSE))
         .Case("loss",
               when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
         .Case("in", when(previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR, P::IN))
@@ -219,9 +223,9 @@ bool isContextualWord(llvm::StringRef word, ast::Language language) {
       "import", "let",     "require",      "prefer", "maximize", "minimize", "path",
       "source", "from",    "per",          "weight", "step",     "error",    "confidence",
       "pow2",   "samples", "transposable", "of",     "for",      "on"};
-  static const llvm::StringRef dnn[] = {"input",     "var",      "repeat",   "loss",
-                                        "in",        "as",       "module",   "model",
-                                        "operation", "gradient", "surrogate"};
+  static const llvm::StringRef dnn[] = {"input",     "var",    "repeat", "loss",      "in",
+                                        "as",        "module", "model",  "operation", "gradient",
+                                        "surrogate", "scan",   "reverse"};
   return llvm::is_contained(both, word) ||
          (language == ast::Language::Dnn ? llvm::is_contained(dnn, word) : word == "x");
 }

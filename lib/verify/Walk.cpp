@@ -15,6 +15,7 @@ struct Instance {
   /// Of a stack: what each walked iteration stashed (a stack again, in a repeat around the repeat).
   const std::vector<Instance> *slices = nullptr;
   bool there = false;
+  bool reverse = false; ///< the stack was filled from the last slice to the first
 };
 
 class Walker {
@@ -76,6 +77,7 @@ public:
         else if (auto base = find(of)) {
           made.buffer = base->buffer;
           made.slices = base->slices;
+          made.reverse = base->reverse;
         }
         now_[v] = made;
         if (!view)
@@ -150,7 +152,8 @@ private:
       for (const Region::Slice &s : body.unstashed) {
         Instance slice;
         if (auto stack = find(s.stacked); stack && stack->slices) {
-          int64_t index = walked(body.count - 1 - i, body.count);
+          bool oldest = stack->reverse == body.reverse; // first
+          int64_t index = walked(oldest ? i : body.count - 1 - i, body.count);
           if (index >= 0 && index < static_cast<int64_t>(stack->slices->size()))
             slice = (*stack->slices)[index];
         } else if (stack) {
@@ -180,11 +183,12 @@ private:
       for (const Instance &slice : stashes[k])
         ready = std::max(ready, slice.ready);
       stacks_.push_back(std::move(stashes[k]));
-      now_[body.stashed[k].stacked] = {ready, id, kNone, -1, &stacks_.back(), true};
+      now_[body.stashed[k].stacked] = {ready, id, kNone, -1, &stacks_.back(), true, body.reverse};
     }
     for (size_t k = 0; k < carried.size(); ++k)
       now_[body.carried[k].result] = {
-          carried[k].ready, id, carried[k].execution, carried[k].buffer, carried[k].slices, true};
+          carried[k].ready,  id,   carried[k].execution, carried[k].buffer,
+          carried[k].slices, true, carried[k].reverse};
     out.end = std::max(before, out.end);
   }
 

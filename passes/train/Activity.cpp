@@ -7,7 +7,10 @@ using namespace mlir;
 namespace accord {
 
 static bool isFloat(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
+  Type inner = value.getType();
+  while (auto stash = dyn_cast<dnn::StashType>(inner))
+    inner = stash.getElement();
+  auto type = dyn_cast<RankedTensorType>(inner);
   return type && isa<FloatType>(type.getElementType());
 }
 
@@ -26,6 +29,9 @@ void Activity::visit(Block &block) {
 }
 
 void Activity::visit(dnn::RepeatOp repeat) {
+  for (auto [argument, stash] : llvm::zip(repeat.getUnstashedArguments(), repeat.getUnstashed()))
+    if (varied(stash))
+      variedValues.insert(argument);
   // A value becomes varied at the latest after as many rounds as there are carried values.
   for (bool changed = true; changed;) {
     changed = false;
@@ -41,12 +47,16 @@ void Activity::visit(dnn::RepeatOp repeat) {
       changed |= variedValues.insert(argument).second;
     }
   }
+  for (auto [stash, value] : llvm::zip(repeat.getStashed(), repeat.getYield().getStashed()))
+    if (varied(value))
+      variedValues.insert(stash);
 }
 
-llvm::SmallBitVector Activity::usefulCarried(dnn::RepeatOp repeat, llvm::SmallBitVector useful) const {
+llvm::SmallBitVector Activity::usefulCarried(dnn::RepeatOp repeat, llvm::SmallBitVector useful,
+                                             ArrayRef<Value> stashed) const {
   for (bool changed = true; changed;) {
     changed = false;
-    llvm::DenseSet<Value> live;
+    llvm::DenseSet<Value> live(stashed.begin(), stashed.end());
     for (auto [i, yielded] : llvm::enumerate(repeat.getYield().getCarried()))
       if (useful.test(i))
         live.insert(yielded);

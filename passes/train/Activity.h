@@ -12,8 +12,10 @@ public:
   explicit Activity(mlir::Block &block) { visit(block); }
   bool varied(mlir::Value value) const { return variedValues.contains(value); }
 
-  /// Carried values of `repeat` whose gradient is wanted in some iteration, given the results that have one.
-  llvm::SmallBitVector usefulCarried(dnn::RepeatOp repeat, llvm::SmallBitVector results) const;
+  /// Carried values of `repeat` whose gradient is wanted in some iteration, given the carried results that have one and the values of
+  /// the body whose stash has one.
+  llvm::SmallBitVector usefulCarried(dnn::RepeatOp repeat, llvm::SmallBitVector results,
+                                     llvm::ArrayRef<mlir::Value> stashed) const;
 
 private:
   void visit(mlir::Block &block);

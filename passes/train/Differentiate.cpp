@@ -142,7 +142,7 @@ Value Differentiator::forwardValue(Frame &frame, Value value) {
   bool marked = op && op->hasAttr(dnn::DnnDialect::kRecomputeAttr);
   if (frame.forward == frame.backward && !marked)
     return value;
-  if (marked || isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp>(op)) {
+  if (marked || isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp, dnn::UnstackOp, dnn::StackOp>(op)) {
     executeAgain(frame, op, marked ? Phase::Recompute : Phase::DataGradient);
     return frame.available[value];
   }
@@ -163,6 +163,25 @@ void Differentiator::executeAgain(Frame &frame, Operation *op, Phase phase) {
 }
 
 Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
+  if (auto stash = dyn_cast<dnn::StashType>(a.getType())) { // as the tensors that they are views of
+    auto slice = dyn_cast<RankedTensorType>(stash.getElement());
+    if (!slice) {
+      refused = true;
+      emitError(of.getLoc()) << "two repeats read a " << stash << ": the gradients of a stash of stashes cannot be added";
+      return a;
+    }
+    SmallVector<int64_t> shape(slice.getShape());
+    shape.insert(shape.begin() + dnn::batchRank(slice), stash.getCount());
+    auto whole = RankedTensorType::get(shape, slice.getElementType());
+    auto axis = frame.builder.getI64IntegerAttr(0);
+    auto view = [&](auto op) {
+      names.give(op, baseName(of) + ".gradient_view", phaseFor(of));
+      return op->getResult(0);
+    };
+    Value wholeA = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, a, axis));
+    Value wholeB = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, b, axis));
+    return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash, sum(frame, wholeA, wholeB, of), axis));
+  }
   auto add = dnn::AddOp::create(frame.builder, b.getLoc(), a.getType(), a, b);
   names.give(add, baseName(of) + ".gradient_sum", phaseFor(of));
   return add;

@@ -10,7 +10,8 @@ namespace accord {
 ///
 /// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its backward asks for (views, parameter
 /// reads and operations marked `dnn.recompute` are executed again instead), the backward repeat runs in reverse and carries the gradients of the carried values, then
-/// one accumulator per captured value. The gradients of the parameters read in the body are given inside it.
+/// one accumulator per captured value; it takes the gradients of stashes that are read slice by slice, and stashes those of what the
+/// forward repeat took by slices. The gradients of the parameters read in the body are given inside it.
 class Differentiator {
 public:
   Differentiator(mlir::Block &block, Names &names) : activity(block), names(names), block(block) {}
@@ -53,6 +54,7 @@ private:
   Activity activity;
   Names &names;
   mlir::Block &block;
+  bool refused = false; ///< gradients that could not be added, reported
   /// Replaced repeats; kept to the end because maps are keyed by their results.
   llvm::SmallVector<mlir::Operation *> replaced;
 };

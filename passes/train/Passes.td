@@ -41,6 +41,69 @@ def BuildTrainingGraph : Pass<"build-training-graph", "::mlir::ModuleOp"> {
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }
 
+def ExpandRecurrent : Pass<"expand-recurrent", "::mlir::ModuleOp"> {
+  let summary = "write dnn.lstm and dnn.gru of models as repeats over time";
+  let description = [{
+    Runs before `build-training-graph`. The inputs of all steps are projected by one product, as cuDNN does (Appleyard et al., Optimizing
+    Performance of Recurrent Neural Networks on GPUs, 2016, section 3.1); what follows needs the step before it and stands in a repeat: the product with the
+    state, and the gates. So step after step is scheduled, what each keeps for the backward pass is a value, and gates have FLOPs and bytes.
+    Contractions have the FLOPs that the layer has. A bidirectional layer becomes two repeats, one of them `reverse`.
+
+    Before:
+    ```mlir
+    %y, %kept = dnn.lstm %x, %wi, %wh {dnn.name = "l"}
+      : (tensor<?x5x3xf32>, tensor<16x3xf32>, tensor<16x4xf32>) -> (tensor<?x5x4xf32>, tensor<?x5x20xf32>)
+    ```
+    After (names left out):
+    ```mlir
+    %i = dnn.linear %x, %wi : (tensor<?x5x3xf32>, tensor<16x3xf32>) -> tensor<?x5x16xf32>
+    %s = dnn.unstack %i {axis = 0 : i64} : (tensor<?x5x16xf32>) -> !dnn.stash<5 x tensor<?x16xf32>>
+    %zero = dnn.constant 0.0 : tensor<?x4xf32>
+    %end:2, %ys = dnn.repeat 5 as "l.time" iter(%h = %zero : tensor<?x4xf32>, %c = %zero : tensor<?x4xf32>)
+        unstash(%t = %s : !dnn.stash<5 x tensor<?x16xf32>>) stash(!dnn.stash<5 x tensor<?x4xf32>>) {
+      %w = dnn.linear %h, %wh : (tensor<?x4xf32>, tensor<16x4xf32>) -> tensor<?x16xf32>
+      ...                                                       // %h2 and %c2 from %w + %t and %c
+      dnn.yield %h2, %c2 : tensor<?x4xf32>, tensor<?x4xf32> stash(%h2 : tensor<?x4xf32>)
+    }
+    %y = dnn.stack %ys {axis = 0 : i64} : (!dnn.stash<5 x tensor<?x4xf32>>) -> tensor<?x5x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
+
+def GatherGradients : Pass<"gather-gradients", "::accord::dnn::TrainingGraphOp"> {
+  let summary = "weight gradients of all steps of a sequence as one product behind the backward repeat";
+  let description = [{
+    A parameter that every step reads gets a summand of its gradient from every step. Added up step by step, the sum is read and written as often as
+    there are steps. What the summands are made of is kept instead, and multiplied at once, as cuDNN does (Appleyard et al., Optimizing Performance
+    of Recurrent Neural Networks on GPUs, 2016, section 3.2): the products' FLOPs stay what they are, the additions go. Done for products, sums (of biases) and look-ups in
+    repeats that walk a tensor; in others what would be kept is more than what a repeat keeps otherwise.
+
+    Before:
+    ```mlir
+    %end, %dw = dnn.repeat 5 as "l.time.backward" reverse iter(%d = %dh : tensor<?x4xf32>, %sum = %zero : tensor<4x4xf32>)
+        unstash(%h = %hs : !dnn.stash<5 x tensor<?x4xf32>>) {
+      ...
+      %g = dnn.contract %d, %h over [?, 4, 4] {maps = ...} : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<4x4xf32>
+      %s = dnn.add %sum, %g : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      dnn.yield %d2, %s : tensor<?x4xf32>, tensor<4x4xf32>
+    }
+    ```
+    After:
+    ```mlir
+    %end, %ds = dnn.repeat 5 as "l.time.backward" reverse iter(%d = %dh : tensor<?x4xf32>)
+        unstash(%h = %hs : !dnn.stash<5 x tensor<?x4xf32>>) stash(!dnn.stash<5 x tensor<?x4xf32>>) {
+      ...
+      dnn.yield %d2 : tensor<?x4xf32> stash(%d : tensor<?x4xf32>)
+    }
+    %a = dnn.stack %ds {axis = 0 : i64} : (!dnn.stash<5 x tensor<?x4xf32>>) -> tensor<?x5x4xf32>
+    %b = dnn.stack %hs {axis = 0 : i64} : (!dnn.stash<5 x tensor<?x4xf32>>) -> tensor<?x5x4xf32>
+    %dw = dnn.contract %a, %b over [?, 5, 4, 4] {maps = ...} : (tensor<?x5x4xf32>, tensor<?x5x4xf32>) -> tensor<4x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
+
 def Recompute : Pass<"recompute", "::mlir::ModuleOp"> {
   let summary = "mark the operations of models whose results are not kept for the backward pass but computed again";
   let description = [{

@@ -198,7 +198,10 @@ private:
     mlir::PassManager passes(&context());
     const char *const policies[] = {"", "recompute{policy=full},", "recompute{policy=selective},"};
     std::string pipeline = policies[llvm::xxh3_64bits(program.text) / 64 % 3];
-    pipeline += "build-training-graph";
+    bool overTime = llvm::xxh3_64bits(program.text) / 1024 % 4;
+    pipeline = (overTime ? "expand-recurrent," : "") + pipeline + "build-training-graph";
+    if (overTime)
+      pipeline += ",dnn.training_graph(gather-gradients)";
     if (mlir::failed(mlir::parsePassPipeline(pipeline, passes)))
       return fail("there is no pipeline " + pipeline);
     if (mlir::failed(passes.run(*own))) {

@@ -80,6 +80,8 @@ private:
     size_t at = random.below(tensors.size());
     if (random.percent(20))
       return repeat(at, indent, 0);
+    if (random.percent(10) && !tensors[at].shape.empty())
+      return scan(at, indent, 0);
     std::string expr = tensors[at].name;
     Shape shape = tensors[at].shape;
     for (size_t n = 1 + random.below(3); n--;)
@@ -113,6 +115,40 @@ private:
         at = random.below(tensors.size());
     }
     body += indent + "}\n";
+  }
+
+  /// `scan t as s -> v { … }` with up to two states, and perhaps a scan of the slices within.
+  void scan(size_t at, const std::string &indent, unsigned depth) {
+    Tensor walked = tensors[at];
+    Shape slice(walked.shape.begin() + 1, walked.shape.end());
+    tensors[at].used = true;
+    size_t outside = tensors.size();
+    for (size_t n = random.below(3); n--;) {
+      std::string state = fresh("h");
+      body += fmt::format("{}var {} = zeros([{}])\n", indent, state, fmt::join(slice, ", "));
+      tensors.push_back({state, slice, false});
+    }
+    size_t states = tensors.size() - outside;
+    std::string step = fresh("s"), all = fresh("v"), inner = indent + "  ";
+    body += fmt::format("{}scan {}{} as {} -> {} {{\n", indent,
+                        random.percent(30) ? "reverse " : "", walked.name, step, all);
+    size_t own = tensors.size();
+    body += fmt::format("{}var {}v = {}\n", inner, step, step);
+    tensors.push_back({step + "v", slice, false});
+    if (depth < 2 && !slice.empty() && random.percent(20))
+      scan(own, inner, depth + 1);
+    for (size_t i = outside; i < outside + states; ++i) {
+      body += fmt::format("{}{} = {} + {}v\n", inner, tensors[i].name, tensors[i].name, step);
+      update(i, inner);
+    }
+    update(own, inner);
+    Shape shape = slice;
+    std::string expr = this->step(tensors[outside + random.below(states + 1)].name, shape);
+    body += fmt::format("{}{} = {}\n{}}}\n", inner, all, expr, indent);
+    tensors.resize(own);
+    shape.insert(shape.begin(), walked.shape[0]);
+    body += fmt::format("{}var {}all = {}\n", indent, all, all);
+    tensors.push_back({all + "all", shape, false});
   }
 
   void update(size_t at, const std::string &indent) {
@@ -165,7 +201,7 @@ private:
       return unary(expr);
     size_t rank = shape.size(), axis = random.below(rank);
     int64_t &last = shape.back();
-    switch (random.below(25)) {
+    switch (random.below(26)) {
     case 0:
     case 1:
       last = n;
@@ -257,6 +293,13 @@ private:
     case 18:
     case 19:
       return rank <= 6 ? custom(expr, shape) : unary(expr);
+    case 20:
+      if (rank != 4 || expr.size() > 60)
+        return unary(expr);
+      return fmt::format(
+          "flash_attention({0}, reduce_mean({0}, axis = 2), reduce_sum({0}, axis = 2), "
+          "causal = {1}, scale = 0.5)",
+          expr, random.percent(50));
     default:
       return rank == 3 ? image(expr, shape) : unary(expr);
     }

@@ -37,7 +37,9 @@ protected:
       ASSERT_EQ(stated.maps.size(), types.size()) << work->getName().getStringRef().str();
       ASSERT_EQ(stated.kinds.size(), stated.domain.size());
       for (auto [map, type] : llvm::zip(stated.maps, types)) {
-        EXPECT_EQ(map.getNumResults(), cast<RankedTensorType>(type).getRank()) << work->getName().getStringRef().str();
+        auto stash = dyn_cast<dnn::StashType>(type); // which slice, and where in it
+        auto of = cast<RankedTensorType>(stash ? stash.getElement() : type);
+        EXPECT_EQ(map.getNumResults(), of.getRank() + (stash ? 1 : 0)) << work->getName().getStringRef().str();
         EXPECT_EQ(map.getNumDims(), stated.domain.size());
       }
       EXPECT_TRUE(bytes(work, 4).has_value() && flops(work, 4).has_value());
@@ -97,6 +99,7 @@ TEST_F(DnnGradient, Movement) {
   check("dnn.concat", {tensor({-1, 2, 3}), tensor({-1, 4, 3})}, integer("axis", 0));
   check("dnn.concat", {tensor({2, 3}), tensor({-1, 4, 3})}, integer("axis", 0));
   check("dnn.split", {tensor({-1, 2, 6})}, {integer("axis", -1), integer("parts", 3)});
+  check("dnn.unstack", {tensor({-1, 2, 6})}, integer("axis", -1));
   check("dnn.slice", {tensor({-1, 5})}, {integer("axis", 0), integer("start", 1), integer("size", 2)});
   check("dnn.reduce_sum", {tensor({-1, 2, 6})}, integer("axis", 0));
   check("dnn.reduce_mean", {tensor({-1, 2, 6})}, integer("axis", -1));

@@ -139,6 +139,7 @@ WorkGraph gpt(const GptSize &z) {
     b.g.operations[bwd].operands.push_back(stack);
   ValueId dout = b.value("block.dx", x);
   b.g.operations[bwd].results = {dout};
+  b.g.regions[back].reverse = true;
   b.g.regions[back].carried = {{dy, dr, df, dout}};
   for (size_t i = 0; i < stacks.size(); ++i)
     b.g.regions[back].unstashed.push_back({slice[i], stacks[i]});

@@ -12,6 +12,7 @@ namespace {
 
 struct Model {
   const char *name, *text;
+  bool overTime = false; ///< with recurrent layers as repeats, as plans have them
 };
 
 const Model kModels[] = {
@@ -39,6 +40,13 @@ train t = gnmt(hidden = 3, vocab = 7, length = 3, target = 2) on a100_80g {
   batch = 2
   optimizer = adam
 })"},
+    {"GNMT over time", R"(
+import "catalog/gnmt.dnn"
+train t = gnmt(hidden = 3, vocab = 7, length = 3, target = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})",
+     true},
     {"ResNet", R"(
 import "catalog/convolution.dnn"
 import "catalog/resnet.dnn"
@@ -205,7 +213,8 @@ protected:
     return workGraphFrom(model.graph, model.batch, 2, error).value();
   }
 
-  TrainingGraph model{GetParam().text};
+  TrainingGraph model{
+      GetParam().text, {"sgd", "fp32"}, GetParam().overTime ? createExpandRecurrent() : nullptr};
 };
 
 Count sumOf(const WorkGraph &graph, int64_t Operation::*what) {

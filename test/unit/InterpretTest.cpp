@@ -68,6 +68,12 @@ std::vector<Case> cases() {
       {"rotary", {{{-1, 3, 4}}}},
       {"rotary", {{{-1, 2, 3, 2}}}, "{base = 100.0 : f64}"},
       {"rotary", {{{-1, 2, 6}}}, "{inverse}"},
+      {"rotary", {{{-1, 3, 2, 4}}}, "{axis = 0}"},
+      {"flash_attention", {{{-1, 3, 2, 2, 4}}, {{-1, 5, 2, 4}}, {{-1, 5, 2, 4}}}},
+      {"flash_attention",
+       {{{-1, 4, 1, 3, 2}}, {{-1, 4, 1, 2}}, {{-1, 4, 1, 2}}},
+       "{causal = true, scale = 0.7 : f64}"},
+      {"flash_attention", {{{2, 1, 1, 1}}, {{3, 1, 1}}, {{3, 1, 1}}}},
       {"layer_norm", {{{-1, 5}}, {{5}}, {{5}}}},
       {"layer_norm", {{{-1, 3, 4}}, {{4}}}},
       {"layer_norm", {{{-1, 2, 2, 3}}, {{3}}, {{3}}}, "{epsilon = 0.5 : f64}"},
@@ -112,6 +118,13 @@ std::vector<Case> cases() {
       {"split", {{{-1, 4}}}, "{parts = 2, axis = 0}"},
       {"split", {{{-1, 2, 6}}}, "{parts = 3, axis = -1}"},
       {"split", {{{4, 2}}}, "{parts = 4, axis = 0}"},
+      {"unstack", {{{-1, 3, 2}}}, "{axis = 0}"},
+      {"unstack", {{{-1, 2, 3, 2}}}, "{axis = -1}"},
+      {"unstack", {{{4, 2}}}, "{axis = 1}"},
+      {"unstack", {{{-1, 3}}}, "{axis = 0}"},
+      {"stack", {{{-1, 3, 2}}}, "{axis = 1}"},
+      {"stack", {{{-1, 2, 3, 2}}}, "{axis = -1}"},
+      {"stack", {{{4, 2}}}, "{axis = 0}"},
       {"slice", {{{-1, 5}}}, "{axis = 0, start = 1, size = 3}"},
       {"slice", {{{-1, 2, 4}}}, "{axis = -1, start = 2, size = 2}"},
       {"slice", {{{4, 2}}}, "{axis = 0, size = 1}"},
@@ -271,6 +284,8 @@ protected:
     // What is only kept for the gradient is nobody else's to read.
     size_t results = dnn::hasKeptResult(op) ? 1 : op->getNumResults();
     for (Value y : op->getResults().take_front(results)) {
+      if (isa<dnn::StashType>(y.getType()))
+        y = make("stack", y, "{axis = 0}")->getResult(0);
       auto type = cast<RankedTensorType>(y.getType());
       if (!isa<FloatType>(type.getElementType()))
         continue;
@@ -299,6 +314,8 @@ protected:
         operands.push_back(input(typeOf(operand.shape)));
       else
         operands.push_back(trained(operand, "p" + std::to_string(i)));
+    if (one.op == "stack")
+      operands[0] = make("unstack", operands[0], "{axis = 0}")->getResult(0);
     addLoss(make(one.op, operands, one.attributes));
     PassManager passes(&context);
     passes.addPass(createBuildTrainingGraph());
@@ -344,6 +361,14 @@ TEST_F(InterpretTest, SinusoidsTakeTurns) {
   std::vector<double> expected = {
       0, 1, 0, 1, std::sin(1), std::cos(1), std::sin(0.01), std::cos(0.01)};
   EXPECT_LT(distance({"sinusoids", {{{2, 4}}}}, std::vector<double>(8), expected), 1e-30);
+}
+
+TEST_F(InterpretTest, SlicesLieAlongTheAxis) {
+  std::vector<double> x{1, 2, 3, 4, 5, 6}; // [3, 2]
+  EXPECT_EQ(distance({"unstack", {{{3, 2}}}, "{axis = 0}"}, x, x), 0);
+  EXPECT_EQ(distance({"unstack", {{{3, 2}}}, "{axis = 1}"}, x, {1, 3, 5, 2, 4, 6}), 0);
+  EXPECT_EQ(distance({"stack", {{{3, 2}}}, "{axis = 0}"}, x, x), 0);
+  EXPECT_EQ(distance({"stack", {{{3, 2}}}, "{axis = -1}"}, x, {1, 3, 5, 2, 4, 6}), 0);
 }
 
 TEST_F(InterpretTest, BucketsOfDistancesAreThoseOfT5) {

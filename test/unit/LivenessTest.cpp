@@ -41,6 +41,7 @@ TEST(Liveness, StashOfManyLayers) {
   ValueId gradient = b.value(0, kBytes, Category::Temporaries);
   b.operation(0, {y}, {gradient});
   OperationId backward = b.repeat(0, kLayers);
+  b.graph.regions[b.graph.operations[backward].body].reverse = true;
   ValueId g = b.carry(backward, gradient), kept = b.unstash(backward, stack),
           next = b.value(3, kBytes, Category::Temporaries);
   b.operation(3, {g, kept}, {next});

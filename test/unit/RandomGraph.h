@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/model/Check.h"
 #include "lib/model/Plan.h"
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -135,6 +136,8 @@ private:
         graph.values[view].category = graph.values[of].category;
         operation(region, {of}, {view}, CoreKind::None);
         made(view);
+      } else if (what == 9 && shape_.stashes && depth > 0 && !own.empty()) {
+        takeApart(region, any(visible), stacks);
       } else if (what <= 3 && depth > 0 && shape_.repeats && !own.empty()) {
         repeatIn(region, depth, visible, stacks, made);
       } else {
@@ -153,6 +156,36 @@ private:
     return own;
   }
 
+  /// A tensor as slices for a repeat: a view; and perhaps what a repeat stashed as a tensor, which
+  /// is then taken apart again.
+  void takeApart(RegionId region, ValueId of, std::vector<ValueId> &stacks) {
+    if (!stacks.empty() && pick(0, 1)) {
+      ValueId stack = stacks.back(), whole = value(region, graph.values[stack].bytes);
+      graph.values[whole].alias = stack;
+      graph.values[whole].category = graph.values[stack].category;
+      operation(region, {stack}, {whole}, CoreKind::None);
+      if (pick(0, 1))
+        operation(region, {whole}, {value(region, 8)}, CoreKind::Vector, 1000, 1000);
+      ValueId again = value(region, graph.values[stack].bytes);
+      graph.values[again].alias = whole;
+      graph.values[again].category = graph.values[stack].category;
+      graph.values[again].slices = graph.values[stack].slices;
+      operation(region, {whole}, {again}, CoreKind::None);
+      stacks.back() = again;
+      return;
+    }
+    int64_t count = pick(1, shape_.mostIterations);
+    if (graph.values[of].slices != 1 || graph.values[of].bytes % count ||
+        graph.values[of].category == Category::Weights)
+      return;
+    ValueId slices = value(region, graph.values[of].bytes);
+    graph.values[slices].alias = of;
+    graph.values[slices].category = graph.values[of].category;
+    graph.values[slices].slices = count;
+    operation(region, {of}, {slices}, CoreKind::None);
+    stacks.push_back(slices);
+  }
+
   template <typename Made>
   void repeatIn(RegionId region, unsigned depth, const std::vector<ValueId> &visible,
                 std::vector<ValueId> &stacks, Made made) {
@@ -168,6 +201,7 @@ private:
     OperationId id = repeat(region, !consumed.empty() ? graph.values[consumed[0]].slices
                                                       : pick(1, shape_.mostIterations));
     RegionId body = graph.operations[id].body;
+    graph.regions[body].reverse = pick(0, 1);
     std::vector<ValueId> inside = visible, arguments;
     for (int64_t k = pick(0, 2); k > 0; --k) {
       ValueId initial = any(visible);
@@ -347,7 +381,7 @@ private:
       for (size_t k = 0; k < carried.size(); ++k)
         inner[body.carried[k].argument] = carried[k];
       for (const auto &s : body.unstashed)
-        inner[s.inside] = {lookup(env, s.stacked)->at(static_cast<size_t>(body.count - 1 - i))};
+        inner[s.inside] = {slice(*lookup(env, s.stacked), body.reverse ? body.count - 1 - i : i)};
       expand(op.body, start + i * schedule_.regions[op.body].length.value, inner);
       for (size_t k = 0; k < carried.size(); ++k)
         carried[k] = *lookup(inner, body.carried[k].yielded);
@@ -356,8 +390,15 @@ private:
     }
     for (size_t k = 0; k < carried.size(); ++k)
       env[body.carried[k].result] = carried[k];
-    for (size_t k = 0; k < stacks.size(); ++k)
+    for (size_t k = 0; k < stacks.size(); ++k) {
+      if (body.reverse) // slices are found by iteration
+        std::reverse(stacks[k].begin(), stacks[k].end());
       env[body.stashed[k].stacked] = stacks[k];
+    }
+  }
+  /// Of a tensor that was taken apart: the tensor.
+  static Tensor slice(const std::vector<Tensor> &stack, int64_t iteration) {
+    return stack.size() == 1 ? stack[0] : stack[static_cast<size_t>(iteration)];
   }
 
   const WorkGraph &graph_;

@@ -10,7 +10,8 @@ namespace {
 struct Case {
   const char *name, *text;
   bool sequence = false;
-  int splits = 0; ///< parameters that must be split, at least
+  int splits = 0;     ///< parameters that must be split, at least
+  bool whole = false; ///< recurrent layers stay single operations
 };
 
 const char kGpt[] = R"(
@@ -54,6 +55,27 @@ import "catalog/mixtral.dnn"
 train t = mixtral_8x7b(layers = 2, hidden = 16, heads = 4, kv_heads = 4, inner = 8, experts = 4, vocab = 8, seq = 4, capacity = 2) on a100_80g {
   batch = 8
   optimizer = adam
+})";
+const char kRecurrent[] = R"(
+model net {
+  input x      : float[4, 8]
+  input words  : int32[4]
+  input target : float[4, 8]
+  var y = x + gru(lstm(x, hidden = 8), hidden = 4, bidirectional = true)
+  repeat 2 as layer {
+    var h = zeros(8)
+    scan reverse y, words as yt, word -> states {
+      h = tanh(linear(yt, out = 8) + linear(h, out = 8) + embedding(word, rows = 8, dim = 8))
+      states = linear(h * yt, out = 8)
+    }
+    scan states as st -> after { after = st * h }
+    y = y + linear(after, out = 8)
+  }
+  loss mse(y, target)
+}
+train t = net() on a100_80g {
+  batch = 4
+  optimizer = sgd
 })";
 const char kPlainExperts[] = R"(
 model experts {
@@ -181,6 +203,15 @@ train t = gnmt(hidden = 4, vocab = 8, length = 3, target = 2) on a100_80g {
   optimizer = adam
 })",
      false, 2},
+    {"GNMT of whole layers", R"(
+import "catalog/gnmt.dnn"
+train t = gnmt(hidden = 4, vocab = 8, length = 3, target = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})",
+     false, 2, true},
+    {"recurrent layers with parts of the sequence", kRecurrent, true, 4},
+    {"recurrent layers", kRecurrent, false, 4},
     {"experts in nested repeats", R"(
 model nested {
   input x      : float[4, 8]
@@ -229,8 +260,10 @@ int64_t splitParameters(dnn::TrainingGraphOp graph) {
 
 TEST_P(Shard, EqualsOneDevice) {
   auto [model, devices] = GetParam();
-  TrainingGraph one(model.text);
+  TrainingGraph one(model.text, {"sgd", "fp32"}, model.whole ? nullptr : createExpandRecurrent());
   ASSERT_TRUE(one.graph);
+  if (!model.whole)
+    ASSERT_TRUE(one.runOnGraph(createGatherGradients()));
   auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 7));
   auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
 
@@ -298,6 +331,7 @@ struct ReplicaCase {
 const ReplicaCase kReplicas[] = {
     {"GPT", kGpt, "whole", 2, 0},
     {"DLRM", kDlrm, "whole", 4, 0},
+    {"recurrent layers", kRecurrent, "whole", 4, 0},
     {"DLRM by rows", kDlrm, "rows", 2, 3},
     {"DLRM by rows", kDlrm, "rows", 4, 3},
     {"DLRM by columns", kDlrm, "columns", 2, 3},
@@ -318,8 +352,9 @@ class Replicate : public ::testing::TestWithParam<ReplicaCase> {};
 
 TEST_P(Replicate, EqualsOneDevice) {
   const ReplicaCase &model = GetParam();
-  TrainingGraph one(model.text);
+  TrainingGraph one(model.text, {"sgd", "fp32"}, createExpandRecurrent());
   ASSERT_TRUE(one.graph);
+  ASSERT_TRUE(one.runOnGraph(createGatherGradients()));
   auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 7));
   auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
   ReplicateOptions options;

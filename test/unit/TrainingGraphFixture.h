@@ -13,11 +13,12 @@
 namespace accord {
 
 /// Elaborates a file with one `train` and runs build-training-graph, in fp32 with sgd unless told
-/// otherwise, after a pass on the model if one is given. A text that does not compile fails the
-/// test and leaves `graph` null.
+/// otherwise, after one pass or two on the model if they are given. A text that does not compile
+/// fails the test and leaves `graph` null.
 struct TrainingGraph {
   explicit TrainingGraph(const char *text, BuildTrainingGraphOptions training = {"sgd", "fp32"},
-                         std::unique_ptr<mlir::Pass> onModel = nullptr)
+                         std::unique_ptr<mlir::Pass> onModel = nullptr,
+                         std::unique_ptr<mlir::Pass> then = nullptr)
       : context(registry(), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
     context.loadAllAvailableDialects();
     sources.add("model.dnn", text);
@@ -30,7 +31,7 @@ struct TrainingGraph {
       return;
     }
     batch = job->batch;
-    if (onModel && !run(std::move(onModel)))
+    if ((onModel && !run(std::move(onModel))) || (then && !run(std::move(then))))
       return;
     if (run(createBuildTrainingGraph(training)))
       graph = *program->module().getOps<dnn::TrainingGraphOp>().begin();
@@ -39,6 +40,15 @@ struct TrainingGraph {
   bool run(std::unique_ptr<mlir::Pass> pass) {
     mlir::PassManager passes(&context);
     passes.addPass(std::move(pass));
+    bool passed = mlir::succeeded(passes.run(program->module()));
+    EXPECT_TRUE(passed);
+    return passed;
+  }
+
+  /// A pass on the training graph; `graph` is what it leaves.
+  bool runOnGraph(std::unique_ptr<mlir::Pass> pass) {
+    mlir::PassManager passes(&context);
+    passes.addNestedPass<dnn::TrainingGraphOp>(std::move(pass));
     bool passed = mlir::succeeded(passes.run(program->module()));
     EXPECT_TRUE(passed);
     return passed;

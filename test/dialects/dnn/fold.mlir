@@ -115,3 +115,22 @@ func.func @repeats(%x: tensor<?x6xf32>, %i: tensor<?x6xf32>, %s: !dnn.stash<3 x 
   } {dnn.name = "r"}
   return %y#0, %y#1, %y#3 : tensor<?x6xf32>, tensor<?x6xf32>, !dnn.stash<3 x tensor<?x6xf32>>
 }
+
+// -----
+
+// Taking apart what was put together along the same axis, and the other way round.
+// CHECK-LABEL: func.func @slices(
+// CHECK-SAME: %[[X:.*]]: tensor<?x2x3xf32>, %[[S:.*]]: !dnn.stash<2 x tensor<?x3xf32>>)
+func.func @slices(%x: tensor<?x2x3xf32>, %s: !dnn.stash<2 x tensor<?x3xf32>>)
+    -> (tensor<?x2x3xf32>, !dnn.stash<2 x tensor<?x3xf32>>, !dnn.stash<3 x tensor<?x2xf32>>) {
+  %a = dnn.unstack %x {axis = 1 : i64} : (tensor<?x2x3xf32>) -> !dnn.stash<3 x tensor<?x2xf32>>
+  %b = dnn.stack %a {axis = -1 : i64} : (!dnn.stash<3 x tensor<?x2xf32>>) -> tensor<?x2x3xf32>
+  %c = dnn.stack %s {axis = 0 : i64} : (!dnn.stash<2 x tensor<?x3xf32>>) -> tensor<?x2x3xf32>
+  %d = dnn.unstack %c {axis = 0 : i64} : (tensor<?x2x3xf32>) -> !dnn.stash<2 x tensor<?x3xf32>>
+  // Along another axis it is another tensor.
+  // CHECK-NEXT: %[[C:.*]] = dnn.stack %[[S]]
+  // CHECK-NEXT: %[[E:.*]] = dnn.unstack %[[C]] {axis = 1 : i64}
+  // CHECK-NEXT: return %[[X]], %[[S]], %[[E]]
+  %e = dnn.unstack %c {axis = 1 : i64} : (tensor<?x2x3xf32>) -> !dnn.stash<3 x tensor<?x2xf32>>
+  return %b, %d, %e : tensor<?x2x3xf32>, !dnn.stash<2 x tensor<?x3xf32>>, !dnn.stash<3 x tensor<?x2xf32>>
+}

@@ -91,3 +91,23 @@ func.func @concat_to_every_sample(%a0: tensor<1x4xf32>, %a1: tensor<?x2x4xf32>) 
   %r = dnn.concat %a0, %a1 {axis = 0 : i64} : (tensor<1x4xf32>, tensor<?x2x4xf32>) -> tensor<?x3x4xf32>
   return
 }
+func.func @unstack_1(%a0: tensor<?x5x3xf32>) {
+  // CHECK: dnn.unstack %{{.*}} {axis = 0 : i64} : (tensor<?x5x3xf32>) -> !dnn.stash<5 x tensor<?x3xf32>>
+  %r = dnn.unstack %a0 {axis = 0 : i64} : (tensor<?x5x3xf32>) -> !dnn.stash<5 x tensor<?x3xf32>>
+  return
+}
+func.func @unstack_2(%a0: tensor<5x3xf32>) {
+  // CHECK: dnn.unstack %{{.*}} {axis = -1 : i64} : (tensor<5x3xf32>) -> !dnn.stash<3 x tensor<5xf32>>
+  %r = dnn.unstack %a0 {axis = -1 : i64} : (tensor<5x3xf32>) -> !dnn.stash<3 x tensor<5xf32>>
+  return
+}
+func.func @stack_1(%a0: !dnn.stash<5 x tensor<?x3xf32>>) {
+  // CHECK: dnn.stack %{{.*}} {axis = 1 : i64} : (!dnn.stash<5 x tensor<?x3xf32>>) -> tensor<?x3x5xf32>
+  %r = dnn.stack %a0 {axis = 1 : i64} : (!dnn.stash<5 x tensor<?x3xf32>>) -> tensor<?x3x5xf32>
+  return
+}
+func.func @stack_2(%a0: !dnn.stash<5 x tensor<f32>>) {
+  // CHECK: dnn.stack %{{.*}} {axis = -1 : i64} : (!dnn.stash<5 x tensor<f32>>) -> tensor<5xf32>
+  %r = dnn.stack %a0 {axis = -1 : i64} : (!dnn.stash<5 x tensor<f32>>) -> tensor<5xf32>
+  return
+}

@@ -357,3 +357,66 @@ func.func @f(%a0: tensor<?x2x4x2xf32>, %a1: tensor<?x2x4xi32>, %a2: tensor<?x2x4
   %r = dnn.moe_combine %a0, %a1, %a2 {dims = array<i64: 0>} : (tensor<?x2x4x2xf32>, tensor<?x2x4xi32>, tensor<?x2x4xf32>) -> tensor<?x0x2xf32>
   return
 }
+
+// -----
+
+func.func @f(%a0: tensor<?x5x3xf32>) {
+  // expected-error @+2 {{'unstack' needs 'axis'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.unstack %a0 : (tensor<?x5x3xf32>) -> !dnn.stash<5 x tensor<?x3xf32>>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x5x3xf32>) {
+  // expected-error @+2 {{'unstack' axis 2 is outside the 2 dimensions of ?x5x3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.unstack %a0 {axis = 2 : i64} : (tensor<?x5x3xf32>) -> !dnn.stash<5 x tensor<?x3xf32>>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?xf32>) {
+  // expected-error @+2 {{'unstack' axis 0 is outside the 0 dimensions of ?}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.unstack %a0 {axis = 0 : i64} : (tensor<?xf32>) -> !dnn.stash<5 x tensor<f32>>
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<?x5x3xf32>) {
+  // expected-error @+2 {{'dnn.unstack' op inferred type(s) '!dnn.stash<5 x tensor<?x3xf32>>' are incompatible with return type(s) of operation '!dnn.stash<4 x tensor<?x3xf32>>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.unstack %a0 {axis = 0 : i64} : (tensor<?x5x3xf32>) -> !dnn.stash<4 x tensor<?x3xf32>>
+  return
+}
+
+// -----
+
+func.func @f(%a0: !dnn.stash<2 x !dnn.stash<3 x tensor<?x4xf32>>>) {
+  // expected-error @+2 {{'stack' needs a stash of tensors, found '!dnn.stash<2 x !dnn.stash<3 x tensor<?x4xf32>>>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.stack %a0 {axis = 0 : i64} : (!dnn.stash<2 x !dnn.stash<3 x tensor<?x4xf32>>>) -> tensor<?x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: !dnn.stash<3 x tensor<?x4xf32>>) {
+  // expected-error @+2 {{'stack' of ?x4 has no axis 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.stack %a0 {axis = 2 : i64} : (!dnn.stash<3 x tensor<?x4xf32>>) -> tensor<?x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a0: !dnn.stash<3 x tensor<?x4xf32>>) {
+  // expected-error @+2 {{'stack' of ?x4 has no axis -3}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %r = dnn.stack %a0 {axis = -3 : i64} : (!dnn.stash<3 x tensor<?x4xf32>>) -> tensor<3x?x4xf32>
+  return
+}

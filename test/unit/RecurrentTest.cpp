@@ -1,0 +1,149 @@
+// Time as a repeat: what a layer written out over time computes, what it costs and what it keeps,
+// held against the layer as one operation, whose kernels are written down from PyTorch's equations.
+#include "TrainingGraphFixture.h"
+#include "lib/cost/FromDnn.h"
+#include "lib/model/Check.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/simplify/Passes.h"
+
+using namespace accord;
+
+namespace {
+
+struct Layer {
+  const char *name, *body;
+};
+
+/// Bodies of models over x[5, 3] with a target y[5, 4].
+const Layer kLayers[] = {
+    {"Lstm", "let y = lstm(x, hidden = 4)"},
+    {"LstmWithoutBias", "let y = lstm(x, hidden = 4, bias = false)"},
+    {"LstmBothWays", "let y = lstm(x, hidden = 2, bidirectional = true)"},
+    {"LstmBothWaysWithoutBias", "let y = lstm(x, hidden = 2, bias = false, bidirectional = true)"},
+    {"LstmOfOneStep", "let y = concat(lstm(slice(x, axis = 0, start = 1, size = 1), hidden = 4), "
+                      "linear(slice(x, axis = 0, start = 0, size = 4), out = 4), axis = 0)"},
+    {"LstmOfALinear", "let y = tanh(lstm(linear(x, out = 2), hidden = 4))"},
+    {"LstmsOnTopOfEachOther", "let y = lstm(lstm(x, hidden = 3), hidden = 4)"},
+    {"LstmsInARepeat", "var y = lstm(x, hidden = 4)\n"
+                       "repeat 3 as encoder { y = y + lstm(dropout(y, rate = 0.2), hidden = 4) }"},
+    {"LstmBothWaysInARepeat",
+     "var y = linear(x, out = 4)\n"
+     "repeat 2 { y = y + linear(lstm(y, hidden = 3, bidirectional = true), out = 4) }"},
+    {"Gru", "let y = gru(x, hidden = 4)"},
+    {"GruWithoutBias", "let y = gru(x, hidden = 4, bias = false)"},
+    {"GruBothWays", "let y = gru(x, hidden = 2, bidirectional = true)"},
+    {"GruBothWaysWithoutBias", "let y = gru(x, hidden = 2, bias = false, bidirectional = true)"},
+    {"GrusInRepeatsInRepeats",
+     "var y = linear(x, out = 4)\n"
+     "repeat 2 { y = y + gru(y, hidden = 4)\n repeat 2 { y = gru(y, hidden = 4) } }"},
+    {"OutputReadTwice", "let h = lstm(x, hidden = 4)\nlet y = h * gru(h, hidden = 4)"},
+};
+
+std::string textOf(const Layer &layer) {
+  return std::string("model m {\n  input x : float[5, 3]\n  input target : float[5, 4]\n  ") +
+         layer.body +
+         "\n  loss mse(y, target)\n}\n"
+         "train t = m() on a100_80g {\n  batch = 2\n  optimizer = sgd\n}\n";
+}
+
+class Recurrent : public ::testing::TestWithParam<Layer> {
+protected:
+  void SetUp() override { ASSERT_TRUE(whole.graph && overTime.graph); }
+
+  static interpret::StepResult step(TrainingGraph &graph, uint64_t seed = 3) {
+    auto inputs = llvm::cantFail(interpret::randomInputs(graph.graph, graph.batch, seed));
+    return llvm::cantFail(interpret::interpret(graph.graph, inputs));
+  }
+  static WorkGraph workOf(TrainingGraph &graph, int64_t microbatch = 2) {
+    std::string error;
+    return workGraphFrom(graph.graph, microbatch, 1, error).value();
+  }
+  static Count contractions(const WorkGraph &graph, std::optional<Phase> phase = {}) {
+    Count sum = 0;
+    for (OperationId id = 0; id < graph.operations.size(); ++id)
+      if (!phase || graph.operations[id].phase == *phase)
+        sum += graph.executions(id) * contractionFlops(graph.operations[id]);
+    return sum;
+  }
+
+  std::string text = textOf(GetParam());
+  TrainingGraph whole{text.c_str()};
+  TrainingGraph overTime{text.c_str(), {"sgd", "fp32"}, createExpandRecurrent()};
+};
+
+} // namespace
+
+TEST_P(Recurrent, IsTheLayer) {
+  overTime.graph.walk([](mlir::Operation *op) {
+    EXPECT_FALSE((mlir::isa<dnn::LstmOp, dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp>(op)));
+  });
+  for (uint64_t seed : {3, 4, 5})
+    expectSameStep(step(overTime, seed), step(whole, seed), 1e-9);
+}
+
+TEST_P(Recurrent, EqualsFiniteDifferences) {
+  auto inputs = llvm::cantFail(interpret::randomInputs(overTime.graph, overTime.batch, 3));
+  auto check = llvm::cantFail(interpret::checkDerivatives(overTime.graph, inputs, 20));
+  EXPECT_GE(check.checked, 10);
+  EXPECT_LT(check.largestError, 1e-6) << check.where;
+}
+
+TEST_P(Recurrent, HasTheContractionsAndParametersOfTheLayer) {
+  WorkGraph a = workOf(overTime), b = workOf(whole);
+  EXPECT_TRUE(check(a).empty());
+  EXPECT_EQ(a.parameters, b.parameters);
+  EXPECT_TRUE(contractions(a, Phase::Forward) == contractions(b, Phase::Forward));
+  // The layer's gradient is one operation that counts the gradient of x even where nothing asks for
+  // it.
+  bool ofInput = text.find("lstm(x,") != std::string::npos ||
+                 text.find("lstm(slice(x,") != std::string::npos ||
+                 text.find("lstm(lstm(x,") != std::string::npos ||
+                 text.find("gru(x,") != std::string::npos;
+  if (ofInput)
+    EXPECT_TRUE(contractions(a) < contractions(b));
+  else
+    EXPECT_TRUE(contractions(a) == contractions(b));
+}
+
+TEST_P(Recurrent, StaysItselfWhenSimplifiedAndFused) {
+  interpret::StepResult before = step(overTime);
+  ASSERT_TRUE(overTime.run(mlir::createCanonicalizerPass()));
+  ASSERT_TRUE(overTime.run(createMergeEqual()));
+  ASSERT_TRUE(overTime.run(mlir::createCSEPass()));
+  ASSERT_TRUE(overTime.run(mlir::createCanonicalizerPass()));
+  expectSameStep(step(overTime), before, 1e-12);
+  ASSERT_TRUE(overTime.runOnGraph(createFuse()));
+  expectSameStep(step(overTime), before, 1e-12);
+}
+
+TEST_P(Recurrent, WeightGradientsOfAllStepsAreOneProduct) {
+  interpret::StepResult before = step(overTime);
+  WorkGraph stepwise = workOf(overTime);
+  ASSERT_TRUE(overTime.runOnGraph(createGatherGradients()));
+  expectSameStep(step(overTime), before, 1e-10);
+  WorkGraph gathered = workOf(overTime);
+  EXPECT_TRUE(check(gathered).empty());
+  EXPECT_TRUE(contractions(gathered) == contractions(stepwise));
+  // No step makes a weight gradient any more, nor hands one on.
+  overTime.graph.walk([](dnn::RepeatOp repeat) {
+    if (!repeat.getLabel().contains("time"))
+      return;
+    for (mlir::Operation &op : repeat.getBlock())
+      EXPECT_NE(dnn::phaseOf(&op), dnn::Phase::WeightGradient) << dnn::nameOf(&op).str();
+    EXPECT_LE(repeat.getInits().size(), 2u); // the state and the cell
+  });
+}
+
+TEST_P(Recurrent, IsComputedAgainWithTheSameResult) {
+  for (const char *policy : {"selective", "full"}) {
+    RecomputeOptions options;
+    options.policy = policy;
+    TrainingGraph again(text.c_str(), {"sgd", "fp32"}, createExpandRecurrent(),
+                        createRecompute(options));
+    ASSERT_TRUE(again.graph);
+    expectSameStep(step(again), step(overTime), 1e-12);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, Recurrent, ::testing::ValuesIn(kLayers),
+                         [](const auto &info) { return std::string(info.param.name); });
