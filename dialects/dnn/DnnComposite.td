@@ -1,4 +1,4 @@
-// Operations kept whole because no chain of others says them: recurrent networks over time, mixtures of experts.
+// Operations kept whole because no chain of others says them: mixtures of experts. And recurrent layers as a model names them.
 #ifndef ACCORD_DNN_COMPOSITE
 #define ACCORD_DNN_COMPOSITE
 include "dialects/dnn/DnnWork.td"
@@ -7,7 +7,7 @@ class Dnn_Recurrent<string mnemonic, string gates, string kept> : Dnn_ForwardOp<
   let summary = "one layer over time: x[seq, in] to y[seq, hidden] (both directions joined when bidirectional)";
   let description = "w_ih is [" # gates # "*hidden, in], w_hh [" # gates # "*hidden, hidden], bias [2, " # gates #
     "*hidden] (of input and state, as in PyTorch), each with a leading 2 when bidirectional; hidden follows from w_hh. 2 FLOP per point of (n, seq, directions*" # gates # "*hidden, in+hidden); the element-wise gate "
-    "arithmetic is not counted. The second result is kept for the gradient: " # kept # " per step.\n`%y, %r = dnn." # mnemonic #
+    "arithmetic is not counted. Plans have the layer step by step instead (`expand-recurrent`); this is its definition. The second result is kept for the gradient: " # kept # " per step.\n`%y, %r = dnn." # mnemonic #
     " %x, %wi, %wh, %b : (tensor<?x50x256xf32>, tensor<...x256xf32>, tensor<...x512xf32>, tensor<2x...xf32>) -> (tensor<?x50x512xf32>, ...)`";
   let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$w_ih, Dnn_Tensor:$w_hh, Optional<Dnn_Tensor>:$bias,
                        DefaultValuedAttr<BoolAttr, "false">:$bidirectional);

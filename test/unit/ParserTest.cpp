@@ -102,6 +102,30 @@ TEST(Parser, StatementsOfAModel) {
   EXPECT_TRUE(r.value->as<ast::Call>());
 }
 
+TEST(Parser, Scans) {
+  Parsed p("model m() {\n input x : float[4, 3]\n scan x as t { h = t }\n"
+           " scan reverse x, f(x) + x as a, b -> y, z { y = a, z = b }\n"
+           " scan reverse as reverse -> scan { scan = reverse }\n scan reverse, x as s, t {}\n"
+           " scan [x][0] as t -> y { repeat 2 { y = t } }\n loss scan\n}\n",
+           "t.dnn");
+  ASSERT_TRUE(p.file->complete) << p.diags.text();
+  const auto &body = p.file->declarations[0].body;
+  ASSERT_EQ(body.size(), 7u);
+  auto shape = [&](size_t i) {
+    const auto *s = body[i].as<ast::Scan>();
+    return s ? std::vector<size_t>{s->reverse, s->sources.size(), s->steps.size(),
+                                   s->results.size(), s->body.size()}
+             : std::vector<size_t>{};
+  };
+  EXPECT_EQ(shape(1), (std::vector<size_t>{0, 1, 1, 0, 1}));
+  EXPECT_EQ(shape(2), (std::vector<size_t>{1, 2, 2, 2, 2}));
+  EXPECT_EQ(shape(3), (std::vector<size_t>{0, 1, 1, 1, 1})); // a tensor called reverse
+  EXPECT_EQ(shape(4), (std::vector<size_t>{0, 2, 2, 0, 0}));
+  EXPECT_EQ(shape(5), (std::vector<size_t>{0, 1, 1, 1, 1}));
+  EXPECT_EQ(body[2].as<ast::Scan>()->results[1].text, "z");
+  EXPECT_EQ(body[3].as<ast::Scan>()->steps[0].text, "reverse");
+}
+
 TEST(Parser, WordsAreNamesWhereTheyCan) {
   EXPECT_EQ(errorsOf("accelerator x {\n step = 3\n weight = 2, samples = 4\n source = 1\n per = "
                      "2\n path = 1\n require = 2\n pow2 = 1\n x = 3\n"
@@ -110,6 +134,7 @@ TEST(Parser, WordsAreNamesWhereTheyCan) {
             "");
   EXPECT_EQ(
       errorsOf("model input(loss, repeat = 1) {\n input input : int32[loss]\n let let = input\n "
+               "let reverse = let\n var scan = reverse\n scan = scan * reverse\n "
                "var var = let\n repeat = var\n"
                " loss = repeat\n step = loss\n for for in 0..3 { step = for }\n loss step\n}\n",
                "t.dnn"),

@@ -1,6 +1,7 @@
 // Time as a repeat: what a layer written out over time computes, what it costs and what it keeps,
 // held against the layer as one operation, whose kernels are written down from PyTorch's equations.
 #include "TrainingGraphFixture.h"
+#include "lib/analysis/KeptActivations.h"
 #include "lib/cost/FromDnn.h"
 #include "lib/model/Check.h"
 #include "mlir/Transforms/Passes.h"
@@ -43,7 +44,7 @@ std::string textOf(const Layer &layer) {
   return std::string("model m {\n  input x : float[5, 3]\n  input target : float[5, 4]\n  ") +
          layer.body +
          "\n  loss mse(y, target)\n}\n"
-         "train t = m() on a100_80g {\n  batch = 2\n  optimizer = sgd\n}\n";
+         "train t = m() on a100_80g {\n  batch = 2\n  precision = fp32\n  optimizer = sgd\n}\n";
 }
 
 class Recurrent : public ::testing::TestWithParam<Layer> {
@@ -147,3 +148,75 @@ TEST_P(Recurrent, IsComputedAgainWithTheSameResult) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, Recurrent, ::testing::ValuesIn(kLayers),
                          [](const auto &info) { return std::string(info.param.name); });
+
+namespace {
+
+std::string planned(const char *body) { return textOf({"", body}); }
+
+WorkGraph workOver(const char *body, int64_t microbatch, bool gather = true) {
+  TrainingGraph one(planned(body).c_str(), {"sgd", "fp32"}, createExpandRecurrent());
+  if (gather)
+    one.runOnGraph(createGatherGradients());
+  std::string error;
+  return workGraphFrom(one.graph, microbatch, 1, error).value();
+}
+
+const Operation *named(const WorkGraph &graph, llvm::StringRef name) {
+  for (const Operation &op : graph.operations)
+    if (op.name == name)
+      return &op;
+  return nullptr;
+}
+
+} // namespace
+
+/// 5 steps, 4 hidden, fp32. Kept of an LSTM's step: i, f, g, o, tanh(c), h, and c, the last of which
+/// nobody reads again. Of a GRU's: r, z, n, the state's part of n, h - n, and h. What is kept twice
+/// (h for the product of the next step and for the loss) counts once. The projected inputs, and the
+/// GRU's bias of the state, are there before and not needed after.
+TEST(RecurrentWork, KeepsWhatTheBackwardPassReads) {
+  for (int64_t samples : {1, 3}) {
+    auto lstm = keptActivations(workOver("let y = lstm(linear(x, out = 3), hidden = 4)", samples));
+    ASSERT_EQ(lstm.size(), 1u);
+    EXPECT_EQ(lstm[0].iterations, 5);
+    EXPECT_EQ(lstm[0].bytes, 4 * samples * (4 * (5 * 7 - 1) - 5 * 16));
+    auto gru = keptActivations(workOver("let y = gru(linear(x, out = 3), hidden = 4)", samples));
+    ASSERT_EQ(gru.size(), 1u);
+    EXPECT_EQ(gru[0].bytes, 4 * (samples * (4 * 5 * 6 - 5 * 12) - 12));
+  }
+}
+
+TEST(RecurrentWork, OfAStep) {
+  WorkGraph graph = workOver("let y = lstm(x, hidden = 4)", 2);
+  const Operation *input = named(graph, "y.input"), *state = named(graph, "y.state"),
+                  *sums = named(graph, "y.sums"), *slices = named(graph, "y.inputs"),
+                  *outputs = named(graph, "y"),
+                  *gradient = named(graph, "y.state.weight_hh_gradient");
+  ASSERT_TRUE(input && state && sums && slices && outputs && gradient);
+  EXPECT_EQ(input->flops, 2 * 2 * 5 * 16 * 3); // all steps
+  EXPECT_EQ(state->flops, 2 * 2 * 16 * 4);     // one
+  EXPECT_EQ(state->bytesRead, 4 * (2 * 4 + 16 * 4));
+  EXPECT_EQ(state->bytesWritten, 4 * 2 * 16);
+  EXPECT_EQ(sums->flops, 2 * 16);
+  EXPECT_EQ(sums->bytesRead, 2 * 4 * 2 * 16);
+  for (const Operation *view : {slices, outputs}) {
+    EXPECT_EQ(view->core, CoreKind::None);
+    EXPECT_EQ(view->bytesRead + view->bytesWritten, 0);
+  }
+  EXPECT_EQ(gradient->flops, 2 * 2 * 5 * 16 * 4);
+  EXPECT_EQ(gradient->bytesRead, 4 * 2 * 5 * (16 + 4));
+  EXPECT_EQ(graph.executions(static_cast<OperationId>(state - graph.operations.data())), Count(5));
+  EXPECT_EQ(graph.executions(static_cast<OperationId>(gradient - graph.operations.data())),
+            Count(1));
+
+  // Step by step, each product also reads and writes the sum so far.
+  WorkGraph stepwise = workOver("let y = lstm(x, hidden = 4)", 2, false);
+  const Operation *sum = nullptr;
+  for (const Operation &op : stepwise.operations)
+    if (op.name.find("weight_hh.gradient_sum") != std::string::npos)
+      sum = &op;
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum->flops, 16 * 4);
+  EXPECT_EQ(sum->bytesRead, 2 * 4 * 16 * 4);
+  EXPECT_EQ(sum->bytesWritten, 4 * 16 * 4);
+}
