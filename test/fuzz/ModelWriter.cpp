@@ -135,15 +135,27 @@ private:
     size_t own = tensors.size();
     body += fmt::format("{}var {}v = {}\n", inner, step, step);
     tensors.push_back({step + "v", slice, false});
-    if (depth < 2 && !slice.empty() && random.percent(20))
+    if (depth < 2 && !slice.empty() && random.percent(20)) {
       scan(own, inner, depth + 1);
+      Tensor lines = tensors.back();
+      tensors.pop_back();
+      int64_t all = 1;
+      for (int64_t extent : lines.shape)
+        all *= extent;
+      body += fmt::format("{}{}v = {}v + reshape(reduce_sum(reshape({}, [{}]), axis = 0), [1])\n",
+                          inner, step, step, lines.name, all);
+    }
     for (size_t i = outside; i < outside + states; ++i) {
       body += fmt::format("{}{} = {} + {}v\n", inner, tensors[i].name, tensors[i].name, step);
       update(i, inner);
     }
     update(own, inner);
     Shape shape = slice;
-    std::string expr = this->step(tensors[outside + random.below(states + 1)].name, shape);
+    std::string expr =
+        step + "v"; // and all states, so that everything in the step reaches the loss
+    for (size_t k = outside; k < outside + states; ++k)
+      expr += " + " + tensors[k].name;
+    expr = this->step("(" + expr + ")", shape);
     body += fmt::format("{}{} = {}\n{}}}\n", inner, all, expr, indent);
     tensors.resize(own);
     shape.insert(shape.begin(), walked.shape[0]);
