@@ -170,10 +170,10 @@ const Operation *named(const WorkGraph &graph, llvm::StringRef name) {
 
 } // namespace
 
-/// 5 steps, 4 hidden, fp32. Kept of an LSTM's step: i, f, g, o, tanh(c), h, and c, the last of which
-/// nobody reads again. Of a GRU's: r, z, n, the state's part of n, h - n, and h. What is kept twice
-/// (h for the product of the next step and for the loss) counts once. The projected inputs, and the
-/// GRU's bias of the state, are there before and not needed after.
+/// 5 steps, 4 hidden, fp32. Kept of an LSTM's step: i, f, g, o, tanh(c), h, and c, the last of
+/// which nobody reads again. Of a GRU's: r, z, n, the state's part of n, h - n, and h. What is kept
+/// twice (h for the product of the next step and for the loss) counts once. The projected inputs,
+/// and the GRU's bias of the state, are there before and not needed after.
 TEST(RecurrentWork, KeepsWhatTheBackwardPassReads) {
   for (int64_t samples : {1, 3}) {
     auto lstm = keptActivations(workOver("let y = lstm(linear(x, out = 3), hidden = 4)", samples));
