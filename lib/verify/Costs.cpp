@@ -32,10 +32,9 @@ double peakOf(const Core &core, const std::string &type, const Machine &machine)
 
 /// What the kind of an operation and its arithmetic allow; the least time at the core's peak.
 double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKind kind,
-                 bool contraction, const std::string &asked, const std::string &type, double flops,
-                 int index) {
+                 const std::string &asked, const std::string &type, double flops, int index) {
   const Core &core = p.plan.machine.cores[index];
-  if (core.kind != kind && !(contraction && core.kind == CoreKind::Vector))
+  if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
     p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind),
            core.name, name(core.kind));
   bool floats = !integer(asked) && integer(type);
@@ -52,15 +51,15 @@ double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKin
 /// the plan adds up what it says of the parts.
 double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
-    return proveCore(p, op, op.name, op.core, op.contraction, op.type, cost.type,
-                     static_cast<double>(op.flops), cost.core);
+    return proveCore(p, op, op.name, op.core, op.type, cost.type, static_cast<double>(op.flops),
+                     cost.core);
   std::map<int, double> least, said;
   Count flops = 0;
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
     flops += part.flops;
-    double time = proveCore(p, op, part.name, part.core, part.contraction, part.type, one.type,
+    double time = proveCore(p, op, part.name, part.core, part.type, one.type,
                             static_cast<double>(part.flops), one.core);
     if (one.compute.value < time * (1 - 1e-9))
       p.find("A0910", op.location,
