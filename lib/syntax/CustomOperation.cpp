@@ -60,33 +60,36 @@ SourceRange CustomOperation::argumentAt(const ast::Call &call, size_t parameter)
 /// Tensors with as many dimensions as they have indices, and numbers for the rest.
 bool CustomOperation::takeOperands(const ast::Call &call) {
   size_t before = diags.errors();
+  bool understood = true;
   const ast::Parameter *first = nullptr;
   Type element;
   for (auto [i, parameter] : llvm::enumerate(declaration.parameters)) {
     const std::string &name = parameter.name.text;
     const ModelValue &value = model.lookup(name)->value;
     SourceRange at = argumentAt(call, i);
+    if (value.failed()) { // reported where it was written
+      understood = false;
+      continue;
+    }
     if (!parameter.isOperand) {
       if (!value.number() || !value.number()->dimensionless()) {
-        if (!value.failed())
-          diags
-              .error(Code::WrongType, at,
-                     fmt::format("'{}' is a number for '{}', not {}", name, declaration.name.text,
-                                 value.describe()))
-              .note(parameter.name.range, "an operand has indices, this has none")
-              .help(fmt::format("write '{}[i]' for a tensor", name));
+        diags
+            .error(Code::WrongType, at,
+                   fmt::format("'{}' is a number for '{}', not {}", name, declaration.name.text,
+                               value.describe()))
+            .note(parameter.name.range, "an operand has indices, this has none")
+            .help(fmt::format("write '{}[i]' for a tensor", name));
       } else if (auto number = model.real(*value.number(), at, "this number")) {
         numbers[name] = dnn::scalarNumber(context, *number);
       }
       continue;
     }
     if (!value.tensor()) {
-      if (!value.failed())
-        diags
-            .error(Code::NotATensor, at,
-                   fmt::format("operand '{}' of '{}' is a tensor, not {}", name,
-                               declaration.name.text, value.describe()))
-            .note(parameter.name.range, "declared here");
+      diags
+          .error(Code::NotATensor, at,
+                 fmt::format("operand '{}' of '{}' is a tensor, not {}", name,
+                             declaration.name.text, value.describe()))
+          .note(parameter.name.range, "declared here");
       continue;
     }
     auto type = model.typeOf(*value.tensor());
@@ -111,7 +114,7 @@ bool CustomOperation::takeOperands(const ast::Call &call) {
     extents.push_back(std::move(shape));
     places.push_back(at);
   }
-  if (diags.errors() != before)
+  if (diags.errors() != before || !understood)
     return false;
   if (!element)
     diags.error(Code::WrongElementType, callAt,
