@@ -51,7 +51,8 @@ llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local
   for (int64_t extent : local)
     extents.push_back({0, extent});
   // A later split of a dimension cuts the parts of an earlier one.
-  for (dnn::PartAttr part : llvm::reverse(partsOf(op))) {
+  llvm::SmallVector<dnn::PartAttr> parts = partsOf(op);
+  for (dnn::PartAttr part : llvm::reverse(parts)) {
     Extent &extent = extents[static_cast<size_t>(part.getDimension())];
     extent.offset += device.ranks.lookup(part.getAxis()) * extent.whole;
     extent.whole *= part.getDevices();

@@ -151,7 +151,8 @@ bool Partitioner::detachBias(Operation *op, const Rule &rule, OpBuilder &to) {
   names.give(add, dnn::nameOf(op).str() + ".biased", dnn::phaseOf(op));
   drafts.push_back(add);
   operation(add, to);
-  held[y] = held[add.getY()];
+  Held finished = held[add.getY()]; // inserting moves what is there
+  held[y] = finished;
   return true;
 }
 
