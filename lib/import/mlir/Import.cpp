@@ -170,7 +170,7 @@ std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const Mlir
       importer.batchText() + "."};
   for (const std::string &note : importer.notes)
     lines.push_back("Note: " + note + ".");
-  auto result = formatted(diags, file, importer.sketch.text(name, lines));
+  auto result = formatted(diags, file, importer.sketch.text(name, lines, !options.unrolled));
   return result ? std::optional(MlirImport{*result, importer.notes}) : std::nullopt;
 }
 
