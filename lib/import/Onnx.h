@@ -12,6 +12,7 @@ struct OnnxOptions {
   std::string name;                          ///< of the model
   std::map<std::string, int64_t> sizes;      ///< symbolic extents other than the batch
   std::map<std::string, std::string> losses; ///< by output; "" is for all others
+  bool unrolled = false; ///< copies of one body are written each, not as a `repeat`
 };
 
 struct OnnxImport {

@@ -237,7 +237,7 @@ std::optional<OnnxImport> importOnnx(Diagnostics &diags, const std::string &path
                   importer.batchText())};
   for (const std::string &note : importer.notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, importer.sketch.text(name, lines));
+  auto text = formatted(diags, file, importer.sketch.text(name, lines, !options.unrolled));
   if (!text)
     return std::nullopt;
   return OnnxImport{*text, importer.notes};

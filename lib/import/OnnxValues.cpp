@@ -168,7 +168,8 @@ static std::string scoped(const OnnxNode &node) {
   if (parts.size() > 1 && parts.back().take_until([](char c) { return c == '_'; }) == op)
     parts.pop_back();
   for (llvm::StringRef part : parts) {
-    if (!kept.empty() && (part == kept.back() || part.starts_with((kept.back() + ".").str())))
+    bool again = !kept.empty() && part == kept.back() && !llvm::all_of(part, llvm::isDigit);
+    if (again || (!kept.empty() && part.starts_with((kept.back() + ".").str())))
       kept.pop_back();
     kept.push_back(part);
   }

@@ -101,7 +101,7 @@ std::optional<ProfileImport> written(Diagnostics &diags, FileId file, ProfileGra
   lines.insert(lines.end(), graph.lines.begin() + 1, graph.lines.end());
   for (const std::string &note : graph.notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, sketch.text(name, lines));
+  auto text = formatted(diags, file, sketch.text(name, lines, false));
   if (!text)
     return std::nullopt;
   return ProfileImport{*text, graph.notes};

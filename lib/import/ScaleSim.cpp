@@ -180,7 +180,7 @@ std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file,
       "A gradient of those inputs is not computed; join the layers by hand for that."};
   for (const std::string &note : reader.notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, reader.sketch.text(name, lines));
+  auto text = formatted(diags, file, reader.sketch.text(name, lines, false));
   if (!text)
     return std::nullopt;
   return ScaleSimImport{*text, reader.notes};

@@ -139,7 +139,7 @@ Sketch::Id Sketch::addList(const std::string &name, const std::string &call,
 
 Sketch::Id Sketch::piece(Id list, size_t index, Shape shape) {
   std::string text = fmt::format("{}[{}]", values[static_cast<size_t>(list)].name, index);
-  return push({text, "piece", {list}, {}, std::move(shape), {}, {}, {}});
+  return push({text, "piece", {list}, {std::to_string(index)}, std::move(shape), {}, {}, {}});
 }
 
 Sketch::Id Sketch::parameter(const std::string &name, Shape shape) {
@@ -178,86 +178,6 @@ Sketch::Id Sketch::transpose(Id value, const std::vector<int64_t> &permutation,
   if (same)
     return value;
   return add(name, "transpose", {value}, {listOf(permutation)}, std::move(shape));
-}
-
-bool Sketch::isInline(Id id, const std::vector<int> &uses) const {
-  const Value &value = values[static_cast<size_t>(id)];
-  return value.call == "piece" || (value.call == "reshape" && uses[static_cast<size_t>(id)] == 1);
-}
-
-std::string Sketch::written(Id id, const std::vector<int> &uses) const {
-  const Value &value = values[static_cast<size_t>(id)];
-  return value.call == "reshape" && isInline(id, uses) ? statement(value, uses) : value.name;
-}
-
-std::string Sketch::statement(const Value &value, const std::vector<int> &uses) const {
-  std::vector<std::string> parts;
-  for (Id operand : value.operands)
-    parts.push_back(written(operand, uses));
-  if (value.call.size() == 1)
-    return fmt::format("{} {} {}", parts[0], value.call, parts[1]);
-  if (!value.byName.empty()) {
-    std::string last = fmt::format("{} = {}", value.byName, parts.back());
-    parts.pop_back();
-    parts.insert(parts.end(), value.attributes.begin(), value.attributes.end());
-    parts.push_back(last);
-  } else {
-    parts.insert(parts.end(), value.attributes.begin(), value.attributes.end());
-  }
-  std::string text = value.call + "(";
-  // Nested calls stay on their line.
-  bool breaks = !isInline(static_cast<Id>(&value - values.data()), uses);
-  size_t line = text.size() + value.name.size() + 10;
-  for (const std::string &part : parts) {
-    bool last = &part == &parts.back();
-    if (breaks && line + part.size() > 100 && line > 40) {
-      text += "\n";
-      line = 4;
-    }
-    text += part + (last ? "" : ", ");
-    line += part.size() + 2;
-  }
-  return text + ")";
-}
-
-std::string Sketch::text(const std::string &name,
-                         const std::vector<std::string> &documentation) const {
-  std::vector<int> uses(values.size(), 0);
-  for (Id id : losses)
-    ++uses[static_cast<size_t>(id)];
-  for (size_t i = values.size(); i-- > 0;)
-    if (uses[i])
-      for (Id operand : values[i].operands)
-        ++uses[static_cast<size_t>(operand)];
-  std::string out;
-  for (const std::string &line : documentation)
-    out += "/// " + line + "\n";
-  out += fmt::format("model {}() {{\n", name);
-  for (size_t i = 0; i < values.size(); ++i)
-    if (uses[i] && values[i].call == "input")
-      out += fmt::format("  input {} : {}{}\n", values[i].name, values[i].element,
-                         listOf(values[i].shape));
-  std::string last;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Value &value = values[i];
-    if (!uses[i] || value.call == "input" || isInline(static_cast<Id>(i), uses))
-      continue;
-    if (value.origin != last)
-      out += fmt::format("\n  // {}\n", shown(value.origin));
-    last = value.origin;
-    out += fmt::format("  let {} = {}\n", value.name, statement(value, uses));
-  }
-  std::vector<std::string> sum;
-  for (Id id : losses)
-    sum.push_back(written(id, uses));
-  std::string terms;
-  size_t line = 0;
-  for (const std::string &term : sum) {
-    bool wraps = line + term.size() > 80;
-    terms += (terms.empty() ? "" : wraps ? "\n      + " : " + ") + term;
-    line = wraps ? term.size() : line + term.size() + 3;
-  }
-  return out + fmt::format("  loss {}\n}}\n", terms);
 }
 
 } // namespace accord::import

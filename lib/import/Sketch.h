@@ -64,8 +64,10 @@ public:
   void loss(Id value) { losses.push_back(value); }
   bool hasLoss() const { return !losses.empty(); }
 
-  /// The whole file; `documentation` lines become `///`. What no loss needs is left out.
-  std::string text(const std::string &name, const std::vector<std::string> &documentation) const;
+  /// The whole file; `documentation` lines become `///`. What no loss needs is left out. With
+  /// `repeats`, copies of one body that follow each other are written once, as a `repeat`.
+  std::string text(const std::string &name, const std::vector<std::string> &documentation,
+                   bool repeats) const;
 
 private:
   struct Value {
@@ -79,10 +81,8 @@ private:
   };
   Id push(Value value);
   std::string uniqueName(const std::string &wanted, const std::string &otherwise);
-  std::string written(Id value, const std::vector<int> &uses) const;
-  std::string statement(const Value &value, const std::vector<int> &uses) const;
-  bool isInline(Id value, const std::vector<int> &uses) const;
 
+  friend class SketchWriter;
   std::vector<Value> values;
   std::set<std::string> names;
   std::map<std::string, int> counters;

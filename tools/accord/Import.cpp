@@ -20,6 +20,7 @@ struct ImportOptions {
   std::string file, output, name;
   std::vector<std::string> sizes, losses; ///< NAME=N, [OUTPUT=]KIND
   int64_t inputs = 0;                     ///< the first arguments of an MLIR function
+  bool unrolled = false;                  ///< copies of one body are written each
 };
 
 /// `meta-llama/Llama-2-7b-hf/config.json` is called after its folder.
@@ -89,6 +90,7 @@ int importOnnxFile(const ImportOptions &options) {
                     false, "import");
     onnx.sizes[symbol.str()] = size;
   }
+  onnx.unrolled = options.unrolled;
   if (!readLosses(options, onnx.losses))
     return kWrongInput;
   std::optional<OnnxImport> result = importOnnx(diags, options.file, onnx);
@@ -102,6 +104,7 @@ int importMlirFile(const ImportOptions &options) {
   MlirOptions mlir;
   mlir.name = options.name.empty() ? nameOf(options.file) : options.name;
   mlir.inputs = options.inputs;
+  mlir.unrolled = options.unrolled;
   if (!readLosses(options, mlir.losses))
     return kWrongInput;
   auto file = readFile(diags, options.file);
@@ -148,6 +151,8 @@ void addImport(CLI::App &app, int &status) {
   onnx->add_option("--loss", options->losses,
                    fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})",
                                fmt::join(onnxLosses(), ", ")));
+  const char *unrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";
+  onnx->add_flag("--unrolled", options->unrolled, unrolled);
   onnx->footer("Example: accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o "
                "bert.dnn");
   importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers",
@@ -170,6 +175,7 @@ void addImport(CLI::App &app, int &status) {
     mlir->add_option("--loss", options->losses,
                      fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})",
                                  fmt::join(onnxLosses(), ", ")));
+    mlir->add_flag("--unrolled", options->unrolled, unrolled);
     mlir->footer(fmt::format("Example: accord import {} resnet.mlir -o resnet.dnn", name));
   }
 }

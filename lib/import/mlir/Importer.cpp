@@ -15,8 +15,13 @@ SourceRange MlirImporter::placeOf(mlir::Location location) const {
 }
 
 void MlirImporter::refuse(const std::string &why) {
-  diags.error(Code::ImportUnsupported, placeOf(current->getLoc()),
-              fmt::format("'{}' {}", shown(current->getName().getStringRef().str()), why));
+  SourceRange place = placeOf(current->getLoc());
+  std::string name = "'" + shown(current->getName().getStringRef().str()) + "'";
+  // Bytecode says where its text was.
+  if (auto at = current->getLoc()->findInstanceOf<mlir::FileLineColLoc>(); at && place.end == 0)
+    name +=
+        fmt::format(" (at {}:{}:{})", shown(at.getFilename().str()), at.getLine(), at.getColumn());
+  diags.error(Code::ImportUnsupported, place, fmt::format("{} {}", name, why));
   throw Failed();
 }
 
@@ -35,9 +40,9 @@ std::string MlirImporter::batchText() const {
 bool MlirImporter::readArguments() {
   size_t before = diags.errors();
   auto error = [&](mlir::BlockArgument argument, Code code, const std::string &why) {
-    diags.error(code, placeOf(argument.getLoc()),
-                fmt::format("the argument {} of '{}' {}", argument.getArgNumber(),
-                            shown(function.getName().str()), why));
+    return diags.error(code, placeOf(argument.getLoc()),
+                       fmt::format("the argument {} of '{}' {}", argument.getArgNumber(),
+                                   shown(function.getName().str()), why));
   };
   auto arguments = function.getArguments();
   if (options.inputs > static_cast<int64_t>(arguments.size()))
@@ -53,7 +58,9 @@ bool MlirImporter::readArguments() {
   for (mlir::BlockArgument argument : arguments) {
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
     if (!type) {
-      error(argument, Code::ImportSetting, "is no tensor of known rank");
+      error(argument, Code::ImportSetting, "is no tensor of known rank")
+          .help("export the function with the shapes that it is trained with; only the batch, an "
+                "input's first extent, may be open");
       continue;
     }
     auto number = static_cast<int64_t>(argument.getArgNumber());
@@ -66,7 +73,11 @@ bool MlirImporter::readArguments() {
       error(argument, Code::ImportSetting,
             !input ? "is a weight whose extents are not known"
             : open ? "has an open extent other than the first, which is the batch"
-                   : "is a single number, so that it has no batch");
+                   : "is a single number, so that it has no batch")
+          .help(!input ? "export the function with the shapes that it is trained with, or count it "
+                         "among the inputs with --inputs"
+                       : "export the function with the shapes that it is trained with; only the "
+                         "batch, an input's first extent, may be open");
       continue;
     }
     mlir::Type element = type.getElementType();
@@ -107,11 +118,14 @@ bool MlirImporter::readArguments() {
     for (int i = value.full.size() > 1 ? 1 : 0; i < static_cast<int>(value.full.size()); ++i)
       value.dims.push_back(i);
     // An image that is read with its channels last is an input with its channels first.
-    bool last = value.full.size() == 4 && llvm::any_of(argument.getUsers(), [](auto *user) {
-                  llvm::StringRef name = user->getName().getStringRef();
-                  return name.contains("nhwc") || name == "tosa.conv2d" ||
-                         name == "tosa.depthwise_conv2d" || name == "tosa.transpose_conv2d" ||
-                         name.ends_with("_pool2d");
+    auto readsLast = [](mlir::Operation *user) {
+      llvm::StringRef name = user->getName().getStringRef();
+      return name.contains("nhwc") || name == "tosa.conv2d" || name == "tosa.depthwise_conv2d" ||
+             name == "tosa.transpose_conv2d" || name.ends_with("_pool2d");
+    };
+    bool last = value.full.size() == 4 && llvm::any_of(argument.getUsers(), [&](auto *user) {
+                  bool pads = user->getName().stripDialect() == "pad";
+                  return readsLast(user) || (pads && llvm::any_of(user->getUsers(), readsLast));
                 });
     if (last) {
       value.dims = {3, 1, 2};

@@ -61,6 +61,7 @@ private:
   std::vector<int> natural(const MlirValue &value) const;
   /// `value` with the file's dimensions in this order; a weight becomes a parameter.
   Sketch::Id arranged(const MlirValue &value, const std::vector<int> &order);
+  std::optional<MlirValue> reshapedInPlace(const MlirValue &value, const Shape &full);
   MlirValue reshaped(const MlirValue &value, const Shape &full);
   MlirValue permuted(const MlirValue &value, llvm::ArrayRef<int64_t> permutation);
   std::string nameOf(mlir::Operation *op) const;

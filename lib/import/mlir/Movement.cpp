@@ -97,14 +97,21 @@ void MlirImporter::reshape(mlir::Operation *op) {
   int64_t all = 1, known = 1;
   for (int64_t extent : x.full)
     all *= extent;
-  for (int64_t extent : llvm::cast<mlir::ShapedType>(op->getResult(0).getType()).getShape()) {
-    bool dynamic = mlir::ShapedType::isDynamic(extent);
-    open += dynamic;
-    full.push_back(dynamic ? 0 : extent);
-    known *= dynamic ? 1 : extent;
+  // The operand of tosa.reshape may know more than the type.
+  auto type = llvm::cast<mlir::ShapedType>(op->getResult(0).getType());
+  Shape stated(type.getShape());
+  if (op->getNumOperands() > 1)
+    if (auto shape = integersOf(op->getOperand(1)); shape && shape->size() == stated.size())
+      stated = *shape;
+  for (int64_t extent : stated) {
+    bool unknown = mlir::ShapedType::isDynamic(extent) || extent < 0;
+    open += unknown;
+    full.push_back(unknown ? 0 : extent);
+    known *= unknown ? 1 : extent;
   }
   if (open > 1)
-    refuse("has several open extents");
+    refuse("has several open extents; export the function with the shapes that it is trained "
+           "with, where only the batch may be open");
   for (int64_t &extent : full)
     if (extent == 0)
       extent = known > 0 ? all / known : 0;

@@ -145,6 +145,53 @@ Sketch::Id MlirImporter::arranged(const MlirValue &value, const std::vector<int>
   return sketch.reshape(sketch.transpose(sketch.reshape(value.id, narrow), permutation), shape);
 }
 
+/// The view where it only joins or parts dimensions that lie side by side here too: their order is
+/// kept, and nothing moves.
+std::optional<MlirValue> MlirImporter::reshapedInPlace(const MlirValue &value, const Shape &full) {
+  MlirValue result = value;
+  result.full = full;
+  result.dims.clear();
+  std::map<int, std::vector<int>> becomes; // the first dimension of a group -> those after it
+  std::set<int> inner;                     // the others of a group
+  for (size_t i = 0, j = 0; i < value.full.size() || j < full.size();) {
+    size_t from = i, to = j;
+    int64_t before = i < value.full.size() ? value.full[i++] : 1;
+    int64_t after = j < full.size() ? full[j++] : 1;
+    while (before != after)
+      if (before < after && i < value.full.size())
+        before *= value.full[i++];
+      else if (after < before && j < full.size())
+        after *= full[j++];
+      else
+        return std::nullopt;
+    bool one = i - from == 1 && j - to == 1;
+    auto first = static_cast<int>(from);
+    if (first <= value.batchDim && value.batchDim < static_cast<int>(i)) {
+      if (!one || llvm::is_contained(value.dims, value.batchDim))
+        return std::nullopt;
+      result.batchDim = static_cast<int>(to);
+      continue;
+    }
+    auto place = llvm::find(value.dims, first);
+    for (size_t k = from; k < i; ++k, ++place) {
+      if (place == value.dims.end() || *place != static_cast<int>(k))
+        return std::nullopt;
+      if (k > from)
+        inner.insert(*place);
+    }
+    for (size_t k = to; k < j; ++k)
+      becomes[first].push_back(static_cast<int>(k));
+  }
+  Shape shape;
+  for (int dim : value.dims)
+    if (!inner.count(dim))
+      llvm::append_range(result.dims, becomes[dim]);
+  for (int dim : result.dims)
+    shape.push_back(extent(result, dim));
+  result.id = sketch.reshape(value.id, shape);
+  return result;
+}
+
 MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
   MlirValue result = value;
   result.full = full;
@@ -158,6 +205,9 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
   if (before != after)
     refuse(fmt::format("has another number of elements after it: {} becomes {}", listOf(value.full),
                        listOf(full)));
+  if (!llvm::is_sorted(value.dims))
+    if (auto inPlace = reshapedInPlace(value, full))
+      return *inPlace;
   result.dims.clear();
   result.batchDim = -1;
   size_t first = 0;

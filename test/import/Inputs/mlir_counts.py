@@ -15,6 +15,6 @@ run = subprocess.run(["accord", "estimate", path, "--target", "h100", "--batch",
 if run.returncode:
     sys.exit(run.stdout + run.stderr)
 document = json.loads(run.stdout)
-products = ("conv2d", "depthwise_conv2d", "linear", "matmul")
-flops = sum(op["flops"] * op["count"] for op in document["operations"] if op["phase"] == "forward" and op["name"].startswith(products))
+products = ("conv2d", "conv_transpose2d", "depthwise_conv2d", "linear", "matmul")
+flops = sum(op["flops"] * op["count"] for op in document["operations"] if op["phase"] == "forward" and op["kind"] in products)
 print(name, document["totals"]["parameters"], flops)

@@ -122,3 +122,29 @@ dnn.model @swap (%x: tensor<?x4xf32>, %t: tensor<?x4xf32>) {
   // CHECK: %[[G:.*]] = dnn.contract %[[DB]], %{{.*}}"fc.data_gradient"
   // CHECK: dnn.yield %[[G]], %[[DA]]
 }
+
+// -----
+
+// A repeat in a repeat: what the outer one hands back is one gradient, and nothing accumulates what the inner one gave.
+// CHECK-LABEL: dnn.training_graph @nested
+dnn.model @nested (%x: tensor<?x4xf32>, %t: tensor<?x4xf32>) {
+  dnn.parameter @in.weight : tensor<4x4xf32>
+  dnn.parameter @fc.weight : tensor<4x4xf32> copies 12
+  %wi = dnn.read @in.weight : tensor<4x4xf32>
+  %x0 = dnn.linear %x, %wi {dnn.name = "in"} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+  %y = dnn.repeat 3 as "outer" iter(%a = %x0 : tensor<?x4xf32>) {
+    %z = dnn.repeat 4 as "inner" iter(%b = %a : tensor<?x4xf32>) {
+      %w = dnn.read @fc.weight : tensor<4x4xf32>
+      %0 = dnn.linear %b, %w {dnn.name = "fc"} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+      %1 = dnn.relu %0 {dnn.name = "relu"} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      dnn.yield %1 : tensor<?x4xf32>
+    }
+    dnn.yield %z : tensor<?x4xf32>
+  }
+  %l = dnn.mse %y, %t {dnn.name = "mse"} : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<f32>
+  dnn.loss %l : tensor<f32>
+  // CHECK: dnn.repeat 3 as "outer.backward" reverse iter(%{{[a-z0-9]+}} = %{{[a-z0-9]+}} : tensor<?x4xf32>) unstash(
+  // CHECK-NEXT: %[[INNER:.*]] = dnn.repeat 4 as "inner.backward" reverse iter(%{{[a-z0-9]+}} = %{{[a-z0-9]+}} : tensor<?x4xf32>) unstash(
+  // CHECK-NOT: dnn.add
+  // CHECK: dnn.yield %[[INNER]]
+}
