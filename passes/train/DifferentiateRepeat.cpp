@@ -90,9 +90,8 @@ LogicalResult Differentiator::differentiate(Frame &outer, dnn::RepeatOp repeat) 
     Value argument = repeat.getCarriedArguments()[i];
     yields.push_back(orZero(frame, frame.gradients.lookup(argument), argument));
   }
-  // What an inner repeat gave before it was widened is in no block any more, and captured by nothing.
   for (auto [value, gradient] : frame.gradients)
-    if (value.getParentBlock() && value.getParentBlock() != frame.forward)
+    if (value.getParentBlock() != frame.forward)
       captured.push_back(value);
   for (Value value : captured) {
     if (failed(requireTensor(value, repeat, "takes from outside")))
