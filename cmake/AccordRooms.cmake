@@ -2,9 +2,11 @@
 set_property(GLOBAL PROPERTY ACCORD_ROOMS "")
 set_property(GLOBAL PROPERTY ACCORD_TABLEGEN "")
 
-# accord_room(name [DEPENDS target...]): all .cpp files of the current folder (not of its sub-folders).
+# accord_room(name [READS_DNN] [DEPENDS target...]): all .cpp files of the current folder (not of its sub-folders).
+# READS_DNN: most of them include dialects/dnn/Dnn.h, which takes four of the five seconds that such a file compiles; it is compiled once,
+# with the room `dnn`.
 function(accord_room name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "READS_DNN" "" "DEPENDS;SOURCES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   if(NOT sources AND NOT ARG_SOURCES)
     return()
@@ -13,6 +15,11 @@ function(accord_room name)
   get_property(generated GLOBAL PROPERTY ACCORD_TABLEGEN)
   if(generated OR ARG_DEPENDS)
     add_dependencies(accord_${name} ${generated} ${ARG_DEPENDS})
+  endif()
+  if(ARG_READS_DNN AND name STREQUAL "dnn")
+    target_precompile_headers(accord_dnn PRIVATE "${CMAKE_SOURCE_DIR}/dialects/dnn/Dnn.h")
+  elseif(ARG_READS_DNN)
+    target_precompile_headers(accord_${name} REUSE_FROM accord_dnn)
   endif()
   set_property(GLOBAL APPEND PROPERTY ACCORD_ROOMS accord_${name})
 endfunction()
