@@ -3,7 +3,7 @@
 namespace accord {
 namespace {
 
-void add(Work &to, const Operation &op, const OperationCost &cost, Count times) {
+void add(WorkSum &to, const Operation &op, const OperationCost &cost, Count times) {
   to.executions += times;
   to.flops += times * op.flops;
   if (op.phase != Phase::Recompute)

@@ -6,7 +6,7 @@
 
 namespace accord {
 
-struct Work {
+struct WorkSum {
   Count executions = 0;
   Count flops = 0;
   Count contractionFlops = 0; ///< multiply-accumulates only: model FLOPs
@@ -15,9 +15,9 @@ struct Work {
   Joules energy;              ///< without idle power
 };
 struct StepTotals {
-  Work all;
-  std::map<std::pair<std::string, Phase>, Work> byKind; ///< "linear", "softmax", …
-  std::map<std::pair<int, std::string>, Work> byCore;   ///< core index and the arithmetic used
+  WorkSum all;
+  std::map<std::pair<std::string, Phase>, WorkSum> byKind; ///< "linear", "softmax", …
+  std::map<std::pair<int, std::string>, WorkSum> byCore;   ///< core index and the arithmetic used
 };
 /// Over all operations that are no repeats, times their executions. `costs` by OperationId.
 StepTotals stepTotals(const WorkGraph &graph, const Costs &costs);

@@ -314,9 +314,16 @@ void SketchWriter::write(size_t &next) {
   }
   out += fmt::format("{}repeat {} as {} {{\n", indent(), r.count, loop.label);
   loopsOpen.push_back(index);
-  // A name in a body may be one outside, but not one that the body reads.
+  // A name in a body may be one outside, but not one that the body reads; nor the variables of
+  // this loop, those around it and those in it.
   Names inside;
-  llvm::for_each(loop.variables, [&](const std::string &one) { inside.take(one); });
+  auto takeVariables = [&](const Loop &one) {
+    llvm::for_each(one.variables, [&](const std::string &variable) { inside.take(variable); });
+  };
+  for (size_t open : loopsOpen)
+    takeVariables(loops[open]);
+  for (size_t inner = next; inner < loops.size() && loops[inner].repeat.start < end; ++inner)
+    takeVariables(loops[inner]);
   for (int i = body; i < end; ++i)
     for (Id operand : step(i).operands)
       if (place[at(operand)] < body)

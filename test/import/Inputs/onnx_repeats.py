@@ -217,7 +217,7 @@ CASES = [plain, masked, alternating, towers, widens, rates, shared, across, skip
 
 
 def wild(seed):
-    """Layers of random operations on up to three values that are handed on, with layers that differ, values read behind, and masks."""
+    """Layers of random operations on up to three values that are handed on, in layers perhaps; with some that differ, and values read behind."""
     draw, g = random.Random(seed), Graph()
     carried = [start(g, f"in{i}") for i in range(draw.randint(1, 3))]
     fixed = list(carried) + [g.input("mask", ["N", 4, W])]
@@ -227,24 +227,29 @@ def wild(seed):
                 for _ in range(draw.randint(1, 7))]
         gives = [draw.randrange(8) for _ in carried]
         masks = [draw.randrange(len(fixed)) for _ in plan]
+        inner, close = draw.choice([1, 1, 2, 3]), draw.random() < 0.7
         for copy in range(draw.randint(2, 6)):
             g.scope = f"block{block}.{copy}." if draw.random() < 0.8 else ""
-            made = list(carried)
-            for (op, a, b), mask in zip(plan, masks):
-                if draw.random() < 0.01:
-                    op = "Sigmoid"
-                x, y = made[-1 - a % len(made)], made[-1 - b % len(made)]
-                if op == "linear":
-                    made.append(linear(g, x, f"fc{len(g.nodes)}"))
-                elif op == "view":
-                    made.append(g.node("Reshape", g.node("Reshape", x, g.numbers([0, 2 * W, 2])), g.numbers([0, 4, W])))
-                elif op in ("Add", "Mul"):
-                    made.append(g.node(op, x, fixed[mask] if b == 7 else y))
-                else:
-                    made.append(g.node(op, x))
-            carried = [made[-1 - give % len(made)] for give in gives]
-            if draw.random() < 0.05:
-                behind.append(draw.choice(made))
+            for _ in range(inner):
+                made = list(carried)
+                for (op, a, b), mask in zip(plan, masks):
+                    if draw.random() < 0.01:
+                        op = "Sigmoid"
+                    x, y = made[-1 - a % len(made)], made[-1 - b % len(made)]
+                    if op == "linear":
+                        made.append(linear(g, x, f"fc{len(g.nodes)}"))
+                    elif op == "view":
+                        made.append(g.node("Reshape", g.node("Reshape", x, g.numbers([0, 2 * W, 2])), g.numbers([0, 4, W])))
+                    elif op in ("Add", "Mul"):
+                        made.append(g.node(op, x, fixed[mask] if b == 7 else y))
+                    else:
+                        made.append(g.node(op, x))
+                carried = [made[-1 - give % len(made)] for give in gives]
+                if draw.random() < 0.03:
+                    behind.append(draw.choice(made))
+            if inner > 1 and close:
+                kept = carried[-1]
+                carried[0] = g.node("Add", linear(g, carried[0], f"fc{len(g.nodes)}"), kept)
     ends(g, *carried, *behind)
     return g
 
@@ -295,12 +300,14 @@ def main():
         print(f"{case.__name__}: {counts[0]} parameters; {', '.join(repeats) or 'no repeats'}")
     for path in others:
         print(f"{os.path.basename(path)}: {', '.join(compared(path)[0]) or 'no repeats'}")
-    some = 0
-    for seed in range(60):
+    some = inner = 0
+    for seed in range(120):
         path = os.path.join(work, f"wild{seed}.onnx")
         wild(seed).save(path)
-        some += bool(compared(path, seed % 6 == 0)[0])
-    print(f"wild: {some} of 60 have repeats")
+        repeats = compared(path, seed % 8 == 0)[0]
+        some += bool(repeats)
+        inner += any(">" in one for one in repeats)
+    print(f"wild: {some} of 120 have repeats, {inner} of them in others")
 
 
 if __name__ == "__main__":
