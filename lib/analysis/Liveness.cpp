@@ -222,9 +222,9 @@ private:
     for (const auto *slices : {&body.stashed, &body.unstashed})
       for (const Region::Slice &s : *slices)
         nested |= graph_.values[s.inside].slices > 1;
-    bool skips = count > 2 * ends_ && (!nested || count > kMostNested);
+    bool many = count > 2 * ends_, skips = many && (!nested || count > kMostNested);
     std::vector<int64_t> before;
-    if (skips)
+    if (many)
       before = touchesOf(body);
     for (int64_t i = 0; i < count; ++i) {
       if (skips && i == ends_) {
@@ -236,14 +236,11 @@ private:
       for (const Region::Slice &s : body.unstashed)
         bind(s.inside, slice(body, s, i));
       region(r, from + i * length);
-      if (skips && i == ends_ - 1) {
+      if (many && i == ends_ - 1) {
         std::vector<int64_t> after = touchesOf(body);
         for (size_t k = 0; k < after.size(); ++k)
           if (after[k] > before[k])
-            for (const Stack::Run &run : stacks_[deps_.root[body.unstashed[k].stacked]].middle)
-              touch(run.storage,
-                    from + (newestFirst(body, body.unstashed[k]) ? count - run.begin : run.end) *
-                               length);
+            useMiddle(body, body.unstashed[k], from, length, skips);
       }
       for (size_t k = 0; k < carried.size(); ++k)
         carried[k] = storageOf(body.carried[k].yielded);
@@ -257,6 +254,23 @@ private:
       bind(body.carried[k].result, carried[k]);
     if (outermost)
       smearFrom_ = -1;
+  }
+
+  /// What the iterations between those at the ends use of a stack as those at the ends do. Whoever
+  /// filled it may have been followed where this repeat is not, and the other way round.
+  void useMiddle(const Region &body, const Region::Slice &s, int64_t from, int64_t length,
+                 bool skips) {
+    const std::vector<Stack::Run> &middle = stacks_[deps_.root[s.stacked]].middle;
+    for (const Stack::Run &run : middle)
+      touch(run.storage, from + (newestFirst(body, s) ? body.count - run.begin : run.end) * length);
+    if (!skips || !middle.empty())
+      return;
+    int last = slice(body, s, ends_ - 1);
+    int64_t start = from + (ends_ - 1) * length, used = length;
+    if (last >= 0 && smearFrom_ < 0)
+      used = std::clamp<int64_t>(storages_[last].to - start, 0, length);
+    for (int64_t i = ends_; i < body.count - ends_; ++i)
+      touch(slice(body, s, i), from + i * length + used);
   }
 
   /// By unstashed slice of a repeat's body: how often slices of its first iterations were used that
