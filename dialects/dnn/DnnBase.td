@@ -95,6 +95,7 @@ class Dnn_NumberWhere<string condition, string summary> : ConfinedAttr<F64Attr, 
 def Dnn_Number : Dnn_NumberWhere<"true", "finite">;
 def Dnn_Positive : Dnn_NumberWhere<"v > 0", "finite and above 0">;
 def Dnn_Base : Dnn_NumberWhere<"v > 1", "finite and above 1">;
+def Dnn_Skew : Dnn_NumberWhere<"v >= 0 && v <= 16", "at least 0 and at most 16">;
 def Dnn_Rate : Dnn_NumberWhere<"v >= 0 && v < 1", "at least 0 and less than 1">;
 
 def Dnn_Tensor : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tensor", "::mlir::RankedTensorType">;

@@ -23,17 +23,18 @@ def Dnn_EmbeddingGradOp : Dnn_WorkOp<"embedding_grad", 1> {
 }
 def Dnn_EmbeddingBagOp : Dnn_ForwardOp<"embedding_bag", 1> {
   let summary = "y[.., :] = sum (or mean) over n of table[ids[.., n], :]";
-  let description = "1 FLOP per point of (.., n, dim); reads the ids and the rows looked up.\n"
+  let description = "1 FLOP per point of (.., n, dim); reads the ids and the rows looked up, with `skew` each different row once: the id of rank r is "
+    "then drawn in proportion to r^-skew (Zipf), so that the expected number of different rows among all lookups counts.\n"
     "`%y = dnn.embedding_bag %ids, %t {mode = \"sum\"} : (tensor<?x20xi32>, tensor<1000000x64xf32>) -> tensor<?x64xf32>`";
-  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode);
+  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode, OptionalAttr<Dnn_Skew>:$skew);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getY().getType());";
   let more = Dnn_ReadsTouched;
 }
 def Dnn_EmbeddingBagGradOp : Dnn_WorkOp<"embedding_bag_grad", 1> {
   let summary = "gradient of `dnn.embedding_bag`: dtable[ids[.., n], :] += dy[.., :]";
-  let description = "1 FLOP per point of (.., n, dim). Reads dy, ids and the touched rows, writes the touched rows.";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode);
+  let description = "1 FLOP per point of (.., n, dim). Reads dy, ids and the touched rows, writes the touched rows; with `skew` each once.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode, OptionalAttr<Dnn_Skew>:$skew);
   let results = (outs Dnn_Tensor:$dtable);
   let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getDy().getType());";
   let more = Dnn_BothTouched;

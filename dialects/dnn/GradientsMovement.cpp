@@ -114,7 +114,7 @@ ACCORD_GRADIENT(EmbeddingOp) {
 }
 ACCORD_GRADIENT(EmbeddingBagOp) {
   context.operandGradients[1] = make<EmbeddingBagGradOp>(context, getTable().getType(), context.resultGradients[0],
-                                                         context.forward(getIds()), getModeAttr());
+                                                         context.forward(getIds()), getModeAttr(), getSkewAttr());
   return success();
 }
 ACCORD_GRADIENT(GatherOp) {

@@ -174,19 +174,22 @@ std::optional<int64_t> EmbeddingOp::getBytesRead(int64_t batch) {
   return sum({bytesOf(getIds().getType(), batch), touchedBytes(getIds().getType(), getTable().getType(), batch)});
 }
 std::optional<int64_t> EmbeddingBagOp::getBytesRead(int64_t batch) {
-  return sum({bytesOf(getIds().getType(), batch), touchedBytes(getIds().getType(), getTable().getType(), batch)});
+  return sum({bytesOf(getIds().getType(), batch),
+              touchedBytes(getIds().getType(), getTable().getType(), batch, getSkewAttr())});
 }
-template <typename OpTy> static std::optional<int64_t> touched(OpTy op, int64_t batch) {
-  return touchedBytes(op.getIds().getType(), op.getDtable().getType(), batch);
+template <typename OpTy> static std::optional<int64_t> touched(OpTy op, int64_t batch, FloatAttr skew = {}) {
+  return touchedBytes(op.getIds().getType(), op.getDtable().getType(), batch, skew);
 }
 std::optional<int64_t> EmbeddingGradOp::getBytesRead(int64_t batch) {
   return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch)});
 }
 std::optional<int64_t> EmbeddingGradOp::getBytesWritten(int64_t batch) { return touched(*this, batch); }
 std::optional<int64_t> EmbeddingBagGradOp::getBytesRead(int64_t batch) {
-  return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch)});
+  return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch, getSkewAttr())});
 }
-std::optional<int64_t> EmbeddingBagGradOp::getBytesWritten(int64_t batch) { return touched(*this, batch); }
+std::optional<int64_t> EmbeddingBagGradOp::getBytesWritten(int64_t batch) {
+  return touched(*this, batch, getSkewAttr());
+}
 std::optional<int64_t> GatherOp::getBytesRead(int64_t batch) {
   return sum({bytesOf(getIds().getType(), batch), bytesOf(getY().getType(), batch)});
 }

@@ -1,4 +1,5 @@
 #include "dialects/dnn/Dnn.h"
+#include <cmath>
 
 using namespace mlir;
 using utils::IteratorType;
@@ -282,9 +283,32 @@ SmallVector<IteratorType> kindsOf(AffineMap result, ArrayRef<int64_t> domain) {
   return kinds;
 }
 
-std::optional<int64_t> touchedBytes(RankedTensorType ids, RankedTensorType table, int64_t batch) {
-  std::optional<int64_t> row = volume(table.getShape().drop_front(), batch);
-  return checkedMultiply(checkedMultiply(volume(ids.getShape(), batch), row), elementBytes(table.getElementType()));
+double distinctRows(int64_t lookups, int64_t rows, double skew) {
+  // Ranks from..to-1 stand for the one in their middle.
+  struct Ranks {
+    double middle, count;
+  };
+  SmallVector<Ranks> all;
+  for (int64_t from = 1; from <= rows;) {
+    int64_t to = from < 4096 ? from + 1 : std::min(rows + 1, from + from / 100);
+    all.push_back({(static_cast<double>(from) + static_cast<double>(to) - 1) / 2, static_cast<double>(to - from)});
+    from = to;
+  }
+  double sum = 0, distinct = 0;
+  for (const Ranks &r : all)
+    sum += r.count * std::pow(r.middle, -skew);
+  for (const Ranks &r : all) {
+    double p = std::pow(r.middle, -skew) / sum;
+    distinct += p < 1 ? -r.count * std::expm1(static_cast<double>(lookups) * std::log1p(-p)) : r.count;
+  }
+  return distinct;
+}
+
+std::optional<int64_t> touchedBytes(RankedTensorType ids, RankedTensorType table, int64_t batch, FloatAttr skew) {
+  std::optional<int64_t> row = volume(table.getShape().drop_front(), batch), rows = volume(ids.getShape(), batch);
+  if (skew && rows)
+    rows = std::llround(distinctRows(*rows, table.getDimSize(0), skew.getValueAsDouble()));
+  return checkedMultiply(checkedMultiply(rows, row), elementBytes(table.getElementType()));
 }
 
 } // namespace accord::dnn

@@ -47,6 +47,7 @@ std::vector<OperationSpec> makeTable() {
        {positive("rows"),
         positive("dim"),
         {"mode", Word, false, {"sum", "mean"}},
+        number("skew", NumberRange::Skew),
         {"table", Tensor}}},
       {"positions", "", {"seq", "hidden"}, {}},
       {"parameter", "", {"dims"}, {}},
@@ -141,6 +142,8 @@ llvm::StringRef AttributeSpec::outside(double number) const {
     return "";
   case NumberRange::AboveZero:
     return number > 0 ? "" : "above 0";
+  case NumberRange::Skew:
+    return number >= 0 && number <= 16 ? "" : "at least 0 and at most 16";
   case NumberRange::AboveOne:
     return number > 1 ? "" : "above 1";
   case NumberRange::Share:

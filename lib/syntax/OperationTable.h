@@ -24,6 +24,7 @@ enum class AttributeKind : uint8_t {
 enum class NumberRange : uint8_t {
   Any,
   AboveZero, ///< an epsilon
+  Skew,      ///< 0 <= x <= 16: an exponent of Zipf's law
   AboveOne,  ///< the base of falling frequencies
   Share      ///< 0 <= x < 1: a rate
 };
