@@ -87,6 +87,16 @@ bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
   memory.energy = JoulesPerByte(keys.number("energy"));
   if (auto flag = keys.get<BoolAttr>("double_buffered"))
     memory.doubleBuffered = flag.getValue();
+  if (auto ports = keys.get<IntegerAttr>("ports"))
+    memory.ports = ports.getInt();
+  if (auto banks = keys.get<IntegerAttr>("banks"))
+    memory.banks = banks.getInt();
+  if (auto width = keys.get<accel::QuantityAttr>("port_width")) {
+    memory.portBytesPerCycle = width.quantity().value.toDouble();
+    keys.remember("port_width", width.spelled(), width.getSource());
+  }
+  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
+    memory.efficiency = keys.number("efficiency", efficiency, clock);
   return !keys.failed;
 }
 
@@ -177,6 +187,17 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &
     core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
   if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
     core.efficiency = keys.number("efficiency", efficiency, clock);
+  core.halfWork = Flops(keys.number("half_work"));
+  if (auto spread = keys.get<StringAttr>("spread"))
+    core.oneEach = spread.getValue() == "one_each";
+  if (auto overlap = keys.get<ArrayAttr>("overlap"))
+    for (Attribute what : overlap)
+      if (auto word = dyn_cast<StringAttr>(what))
+        (word.getValue() == "fill" ? core.overlapFill : core.overlapDrain) = true;
+  if (auto cycles = keys.get<DictionaryAttr>("cycles"))
+    for (NamedAttribute entry : cycles)
+      if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
+        core.cyclesOf[entry.getName().str()] = count.quantity().value.toDouble();
   if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
     auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
     core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
@@ -223,6 +244,8 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
     clock = stated.quantity().value;
     machine.clock = Hertz(keys.number("clock", stated, clock));
   }
+  machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
+                  Seconds(keys.number("step_cost"))};
   FailureOr<MemoryOrder> order = memoryOrder(accelerator);
   if (failed(order))
     return failure();

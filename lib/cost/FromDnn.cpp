@@ -1,6 +1,7 @@
 #include "lib/cost/FromDnn.h"
 #include "dialects/dnn/Dnn.h"
 #include "lib/cost/SourceOf.h"
+#include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -68,6 +69,7 @@ private:
   void repeat(dnn::RepeatOp op, OperationId id, RegionId region);
   void work(WorkOpInterface op, Operation &into);
   std::vector<Loop> loops(WorkOpInterface op);
+  std::vector<LoopTensor> tensors(WorkOpInterface op);
   void parts(dnn::FusedOp op, Operation &into);
   void parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list, Operation &into);
   void gradientBuffers(mlir::Operation &op, Operation &into);
@@ -141,6 +143,42 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   into.givenSeconds = op.getGivenSeconds(out.microbatch);
   into.contraction = op.isContraction();
   into.domain = loops(op);
+  if (into.contraction)
+    into.tensors = tensors(op);
+}
+
+/// One affine position: strides of the iterators in it. A fixed position, or one that depends on data, has none.
+static std::vector<LoopTensor::Term> termsOf(AffineExpr position, unsigned loops) {
+  SimpleAffineExprFlattener flattener(loops, 0);
+  std::vector<LoopTensor::Term> terms;
+  // Divisions and remainders (strided gradients) add local terms: what loops are in them counts with stride 1.
+  if (failed(flattener.walkPostOrder(position)))
+    return terms;
+  ArrayRef<int64_t> flat = flattener.operandExprStack.back();
+  bool local = llvm::any_of(flat.drop_front(loops).drop_back(), [](int64_t c) { return c != 0; });
+  for (unsigned loop = 0; loop < loops; ++loop)
+    if (flat[loop] != 0)
+      terms.push_back({loop, std::abs(flat[loop])});
+    else if (local && position.isFunctionOfDim(loop))
+      terms.push_back({loop, 1});
+  return terms;
+}
+
+std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
+  std::vector<LoopTensor> list;
+  Work w = op.getWork();
+  size_t operands = op->getNumOperands();
+  for (auto [index, map] : llvm::enumerate(w.maps)) {
+    LoopTensor tensor;
+    tensor.written = index >= operands;
+    mlir::Value value = tensor.written ? mlir::Value(op->getResult(index - operands))
+                                       : mlir::Value(op->getOperand(index));
+    tensor.elementBits = 8 * elementBytes(getElementTypeOrSelf(value.getType()));
+    for (AffineExpr position : map.getResults())
+      tensor.dimensions.push_back(termsOf(position, w.domain.size()));
+    list.push_back(std::move(tensor));
+  }
+  return list;
 }
 
 std::vector<Loop> Extractor::loops(WorkOpInterface op) {
@@ -171,6 +209,8 @@ void Extractor::parts(dnn::FusedOp op, Operation &into) {
     part.flops = body.getFlops(out.microbatch).value_or(0); // their sum was checked
     part.contraction = body.isContraction();
     part.domain = loops(body);
+    if (part.contraction)
+      part.tensors = tensors(body);
     into.parts.push_back(std::move(part));
   }
   into.type = typeOf(*op.getMain().getOperation());

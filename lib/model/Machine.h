@@ -25,6 +25,10 @@ struct Memory {
   Seconds latency;
   JoulesPerByte energy;
   bool doubleBuffered = false;
+  /// Ports together move ports * width * clock at most; 0 when not stated. Ports and banks of one memory work at once.
+  int64_t ports = 0, banks = 0;
+  double portBytesPerCycle = 0;
+  double efficiency = 1; ///< share of `bandwidth` that long transfers reach
   std::map<std::string, Origin> origins; ///< by key: "capacity", "bandwidth", …
 };
 
@@ -38,7 +42,15 @@ struct Core {
   int64_t rows = 0, cols = 0, lanes = 0; ///< 0 when only the peak is known
   std::string dataflow;
   int reads = -1;        ///< index into Machine::memories of the level it reads
-  double efficiency = 1; ///< share of the peak reached; 1 unless the file states one
+  double efficiency = 1; ///< share of the peak that large work reaches; 1 unless the file states one
+  /// Work of one operation at which half of `efficiency` is reached: share = efficiency * flops / (flops + halfWork).
+  Flops halfWork;
+  bool overlapFill = false;  ///< an array fills for the next fold while this one computes
+  bool overlapDrain = false; ///< … and drains the last one
+  /// Whether each operation runs on one instance (others on the others) instead of being spread over all.
+  bool oneEach = false;
+  /// Cycles of one element in a lane, by kind of operation ("exp", "layer_norm"): replaces FLOP per lane and cycle.
+  std::map<std::string, double> cyclesOf;
   std::map<std::string, Origin> origins;
 };
 
@@ -47,6 +59,10 @@ struct Machine {
   Hertz clock;
   std::vector<Memory> memories; ///< from the farthest (device memory, index 0) to the nearest
   std::vector<Core> cores;
+  /// What the host and the runtime add: to each operation that runs on a core, to each micro-batch, to each step.
+  struct HostCost {
+    Seconds kernel, microbatch, step;
+  } host;
   Watts idle, tdp;
   JoulesPerFlop energyPerFlop;
   std::string costModel; ///< empty: chosen by what the cores state; else a registered name

@@ -54,6 +54,25 @@ struct Loop {
   IteratorKind kind = IteratorKind::Parallel;
 };
 
+/// How one tensor of a loop nest is indexed: position d is the sum over `dimensions[d]` of stride * iterator (+ a constant).
+struct LoopTensor {
+  struct Term {
+    unsigned loop = 0; ///< index into the domain
+    int64_t stride = 1;
+  };
+  std::vector<std::vector<Term>> dimensions; ///< an empty one is a fixed position
+  int64_t elementBits = 32;                  ///< as stored
+  bool written = false;                      ///< a result
+};
+
+/// What a collective moves. `payload` is the whole tensor: what is reduced, or what all parts together are, in bytes.
+struct Exchange {
+  std::string kind; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all"
+  std::string axis; ///< "tensor", "data", …
+  int64_t devices = 1;
+  int64_t payload = 0;
+};
+
 /// How an operation reaches one of its tensors; for people, nothing computes with it.
 struct TensorAccess {
   std::string tensor; ///< a parameter or the operation that made it; empty for a result
@@ -70,6 +89,7 @@ struct FusedPart {
   int64_t flops = 0;
   bool contraction = false;
   std::vector<Loop> domain;
+  std::vector<LoopTensor> tensors; ///< as in Operation
 };
 
 /// One operation of one region, executed once per iteration of that region.
@@ -86,6 +106,9 @@ struct Operation {
   std::optional<double> givenSeconds;
   bool contraction = false;  ///< multiply-accumulates (counts towards model FLOPs)
   std::vector<Loop> domain;  ///< iteration domain from WorkOpInterface
+  /// Of a contraction: operands, then results, by the loops of `domain`; else empty.
+  std::vector<LoopTensor> tensors;
+  std::optional<Exchange> exchange; ///< of a collective
   /// Of a fused operation, in order; else empty. `flops` is their sum, and `core`, `type`, `contraction` and `domain` are
   /// those of the main one: the contraction, if there is one.
   std::vector<FusedPart> parts;

@@ -159,9 +159,10 @@ Machine device() {
   m.name = "a100_like";
   m.clock = Hertz(1.41e9), m.idle = Watts(60), m.tdp = Watts(400),
   m.energyPerFlop = JoulesPerFlop(0.6e-12);
-  Memory hbm{
-      "hbm", "dram", Bytes(80.0 * (1ull << 30)), BytesPerSecond(2039e9), {}, JoulesPerByte(31e-12),
-      false, {}};
+  Memory hbm;
+  hbm.name = "hbm", hbm.kind = "dram";
+  hbm.capacity = Bytes(80.0 * (1ull << 30)), hbm.bandwidth = BytesPerSecond(2039e9);
+  hbm.energy = JoulesPerByte(31e-12);
   hbm.origins["bandwidth"] = {"2039 GB/s", "NVIDIA A100 data sheet", {"a100.accel", 4, 50}};
   hbm.origins["capacity"] = {"80 GiB", "NVIDIA A100 data sheet", {"a100.accel", 4, 30}};
   m.memories = {hbm};
