@@ -56,7 +56,18 @@ public:
     if (auto *issue = std::get_if<Issue>(&peak))
       return std::move(*issue);
     assumeSpread(q, assumptions);
-    return timeAt(q, std::get<FlopsPerSecond>(peak), 1, "");
+    const Core &core = q.machine.cores[q.core];
+    if (core.halfWork.value <= 0 || q.operation.flops == 0)
+      return timeAt(q, std::get<FlopsPerSecond>(peak), 1, "");
+    Flops flops(static_cast<double>(q.operation.flops));
+    FlopsPerSecond rate =
+        std::get<FlopsPerSecond>(peak) * static_cast<double>(core.count) * core.efficiency;
+    return ComputeTime{
+        (flops + core.halfWork) / rate,
+        fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
+                    "{:.6g} * {:.6g})",
+                    flops.value, core.halfWork.value, core.count,
+                    std::get<FlopsPerSecond>(peak).value, core.efficiency)};
   }
 };
 

@@ -4,7 +4,9 @@
 
 namespace accord {
 
-/// Data sheet: flops / (count * peak * efficiency).
+/// Data sheet: (flops + half_work) / (count * peak * efficiency), which is the share efficiency *
+/// flops / (flops + half_work) of the peak: small operations reach less of it. `half_work` is 0
+/// unless the machine states one (or a calibration fitted it).
 std::unique_ptr<CostModel> makePeakModel();
 
 /// Systolic array: flops / (count * peak * efficiency * utilization). A contraction of M x K by K x
