@@ -26,10 +26,11 @@ std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &ass
 ComputeTime timeAt(const CostQuery &q, FlopsPerSecond peak, double utilization,
                    const std::string &how) {
   const Core &core = q.machine.cores[q.core];
-  double flops = static_cast<double>(q.operation.flops), count = static_cast<double>(core.count);
+  int64_t instances = instancesPerOperation(core);
+  double flops = static_cast<double>(q.operation.flops), count = static_cast<double>(instances);
   FlopsPerSecond rate = peak * count * core.efficiency * utilization;
   std::string symbols = "flops / (count * peak * efficiency",
-              numbers = fmt::format("{:.0f} / ({} * {:.6g} * {:.6g}", flops, core.count, peak.value,
+              numbers = fmt::format("{:.0f} / ({} * {:.6g} * {:.6g}", flops, instances, peak.value,
                                     core.efficiency);
   if (!how.empty()) {
     symbols += " * utilization";
@@ -40,7 +41,10 @@ ComputeTime timeAt(const CostQuery &q, FlopsPerSecond peak, double utilization,
 
 void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
-  if (core.count > 1)
+  if (core.count > 1 && core.oneEach)
+    assumptions.insert(fmt::format("each operation runs on one of the {} instances of core '{}'",
+                                   core.count, core.name));
+  else if (core.count > 1)
     assumptions.insert(fmt::format(
         "an operation is spread evenly over all {} instances of core '{}'", core.count, core.name));
   if (core.efficiency == 1 && !core.origins.count("efficiency"))
@@ -60,13 +64,14 @@ public:
     if (core.halfWork.value <= 0 || q.operation.flops == 0)
       return timeAt(q, std::get<FlopsPerSecond>(peak), 1, "");
     Flops flops(static_cast<double>(q.operation.flops));
+    int64_t instances = instancesPerOperation(core);
     FlopsPerSecond rate =
-        std::get<FlopsPerSecond>(peak) * static_cast<double>(core.count) * core.efficiency;
+        std::get<FlopsPerSecond>(peak) * static_cast<double>(instances) * core.efficiency;
     return ComputeTime{
         (flops + core.halfWork) / rate,
         fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
                     "{:.6g} * {:.6g})",
-                    flops.value, core.halfWork.value, core.count,
+                    flops.value, core.halfWork.value, instances,
                     std::get<FlopsPerSecond>(peak).value, core.efficiency)};
   }
 };
@@ -141,7 +146,8 @@ public:
                    {{q.machine.location, fmt::format("'{}' is described here", q.machine.name)}}};
     if (q.operation.domain.empty())
       return timeAt(q, std::get<FlopsPerSecond>(peak), 1, "");
-    double elements = 1, lanes = static_cast<double>(core.lanes) * static_cast<double>(core.count);
+    double elements = 1, lanes = static_cast<double>(core.lanes) *
+                                 static_cast<double>(instancesPerOperation(core));
     // Reductions run across the lanes as well, each lane with a partial result.
     for (const Loop &loop : q.operation.domain)
       elements *= static_cast<double>(std::max<int64_t>(loop.extent, 1));

@@ -1,5 +1,6 @@
 #include "lib/cost/CostModel.h"
 #include "lib/cost/BuiltinModels.h"
+#include "lib/cost/Mapped.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -64,7 +65,32 @@ std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query,
   auto computed = compute(query, assumptions);
   if (auto *issue = std::get_if<Issue>(&computed))
     return std::move(*issue);
-  return roofline(query, std::get<ComputeTime>(computed), assumptions);
+  const ComputeTime &whole = std::get<ComputeTime>(computed);
+  if (!isMapped(query))
+    return roofline(query, whole, assumptions);
+  auto mapping = mapped(query, whole, *this, assumptions);
+  if (auto *issue = std::get_if<Issue>(&mapping))
+    return std::move(*issue);
+  const Mapped &best = std::get<Mapped>(mapping);
+  return roofline(query, best.compute, assumptions, &best.traffic);
+}
+
+TileTime CostModel::tileTime(const CostQuery &query, const ComputeTime &whole,
+                             const std::vector<std::vector<unsigned>> &) const {
+  double points = 1;
+  for (const Loop &loop : query.operation.domain)
+    points *= static_cast<double>(loop.extent);
+  return [each = whole.time / points](std::span<const int64_t> extents) {
+    double tile = 1;
+    for (int64_t extent : extents)
+      tile *= static_cast<double>(extent);
+    return each * tile;
+  };
+}
+
+Bytes CostModel::feed(const CostQuery &query) const {
+  return Bytes(static_cast<double>(query.operation.bytesRead) +
+               static_cast<double>(query.operation.bytesWritten));
 }
 
 namespace {

@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace accord {
+class MappingCache;
 
 /// Time of the arithmetic alone, and how it was computed.
 struct ComputeTime {
@@ -28,7 +30,11 @@ struct CostQuery {
                     ///< by its array or lanes
   /// Of a fused operation: what its parts compute, each of which the model was asked for.
   const ComputeTime *parts = nullptr;
+  MappingCache *mappings = nullptr; ///< of this machine and model, if mappings are kept
 };
+
+/// Time of the arithmetic of one tile; the extents are of groups of loops (`CostModel::tileTime`).
+using TileTime = std::function<Seconds(std::span<const int64_t> extents)>;
 
 /// Words for the report, each once, in sorted order.
 using Assumptions = std::set<std::string>;
@@ -40,8 +46,16 @@ public:
   virtual ~CostModel() = default;
   /// Time of the arithmetic alone; an Issue when the core lacks a number that the model needs.
   virtual std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &) const = 0;
-  /// The whole cost. Default: `roofline(query, compute(query))`, with `query.parts` where it is
-  /// given. Override it to model memory differently.
+  /// The arithmetic of a tile, by the extents of `groups`: each is a list of loops of the domain
+  /// that are cut as one. The time of an operation is the sum over its tiles. Default: as much of
+  /// `whole` as the tile has of the domain.
+  virtual TileTime tileTime(const CostQuery &query, const ComputeTime &whole,
+                            const std::vector<std::vector<unsigned>> &groups) const;
+  /// Bytes between the nearest memory and the core. Default: compulsory.
+  virtual Bytes feed(const CostQuery &query) const;
+  /// The whole cost. Default: `roofline` of `compute(query)`, or of `query.parts` where it is
+  /// given, with the traffic of the best tiles where there are memories to tile for (`mapped`).
+  /// Override it to model memory differently.
   virtual std::variant<OperationCost, Issue> cost(const CostQuery &, Assumptions &) const;
 };
 

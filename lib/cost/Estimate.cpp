@@ -1,4 +1,5 @@
 #include "lib/cost/Estimate.h"
+#include "lib/cost/MappingCache.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -20,12 +21,12 @@ std::string modelFor(const Core &core, const std::string &asked) {
   return core.rows > 0 && core.cols > 0 ? array : core.lanes > 0 ? vector : peak;
 }
 
-/// FLOP/s of all instances for a type; 0 if the core cannot do it.
+/// FLOP/s of one instance for a type; 0 if the core cannot do it.
 double rateOf(const Machine &machine, const Core &core, const std::string &type) {
   // An array or lanes without types do whatever type is asked for.
   if (!core.peak.empty() && !core.peak.count(type))
     return 0;
-  return peakOfOne(machine, core, type).value * static_cast<double>(core.count) * core.efficiency;
+  return peakOfOne(machine, core, type).value * core.efficiency;
 }
 
 std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
@@ -205,6 +206,7 @@ private:
     const Core &core = machine_.cores[choice.core];
     std::string model = modelFor(core, name_);
     CostQuery query{op, machine_, choice.core, choice.type};
+    query.mappings = &mappings_;
     std::vector<PartCost> parts;
     ComputeTime ofParts;
     if (!op.parts.empty()) {
@@ -312,6 +314,7 @@ private:
   const Machine &machine_;
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
+  mutable MappingCache mappings_;
 };
 
 } // namespace

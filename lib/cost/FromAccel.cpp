@@ -167,11 +167,12 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &
     double follows = (geometry.flops * clock).toDouble();
     for (const std::string &type : types)
       if (auto stated = core.peak.find(type); stated != core.peak.end() && follows > 0 &&
-          std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
-        keys.complain("peak").append(
-            " is ", fmt::format("{:.6g}", stated->second.value / 1e12), " TFLOP/s of ", type,
-            " for one core by its peak, but ", fmt::format("{:.6g}", follows / 1e12), " by its ",
-            core.rows ? "array" : "lanes", " and the clock");
+                                              std::abs(stated->second.value / follows - 1) > 0.01 &&
+                                              !keys.failed)
+        keys.complain("peak").append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12),
+                                     " TFLOP/s of ", type, " for one core by its peak, but ",
+                                     fmt::format("{:.6g}", follows / 1e12), " by its ",
+                                     core.rows ? "array" : "lanes", " and the clock");
     auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
     keys.remember("peak", all, first ? first.getSource() : "");
   } else if (!geometry.text.empty()) {

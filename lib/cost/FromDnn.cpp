@@ -147,11 +147,13 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
     into.tensors = tensors(op);
 }
 
-/// One affine position: strides of the iterators in it. A fixed position, or one that depends on data, has none.
+/// One affine position: strides of the iterators in it. A fixed position, or one that depends on
+/// data, has none.
 static std::vector<LoopTensor::Term> termsOf(AffineExpr position, unsigned loops) {
   SimpleAffineExprFlattener flattener(loops, 0);
   std::vector<LoopTensor::Term> terms;
-  // Divisions and remainders (strided gradients) add local terms: what loops are in them counts with stride 1.
+  // Divisions and remainders (strided gradients) add local terms: what loops are in them counts
+  // with stride 1.
   if (failed(flattener.walkPostOrder(position)))
     return terms;
   ArrayRef<int64_t> flat = flattener.operandExprStack.back();

@@ -214,7 +214,9 @@ bool fromJSON(const json::Value &e, PartCost &c, Path p) {
   return bool(Fields(e, p).narrow("core", c.core)("type", c.type)("compute_s", c.compute));
 }
 bool fromJSON(const json::Value &e, Tile &t, Path p) {
-  return bool(Fields(e, p).narrow("memory", t.memory)("extents", t.extents).ids("order", t.order));
+  return bool(Fields(e, p)
+                  .narrow("memory", t.memory)("groups", t.groups)("extents", t.extents)
+                  .ids("order", t.order));
 }
 bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
   return bool(

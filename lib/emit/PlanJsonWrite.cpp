@@ -229,6 +229,7 @@ json::Value write(const Costs &costs) {
                          if (!c.tiles.empty())
                            o["tiles"] = list(c.tiles, [](const Tile &tile) {
                              return json::Value(json::Object{{"memory", tile.memory},
+                                                             {"groups", list(tile.groups, ids)},
                                                              {"extents", numbers(tile.extents)},
                                                              {"order", ids(tile.order)}});
                            });

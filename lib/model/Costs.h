@@ -14,8 +14,10 @@ struct PartCost {
 /// The tile of an operation that one memory holds at a time.
 struct Tile {
   int memory = 0;               ///< index into Machine::memories, at least 1
-  std::vector<int64_t> extents; ///< by loop of `Operation::domain`
-  std::vector<unsigned> order;  ///< the loops that step from tile to tile, the outermost first
+  /// Loops of `Operation::domain` that are cut as one, so that a tile is a run of their iterations.
+  std::vector<std::vector<unsigned>> groups;
+  std::vector<int64_t> extents; ///< by group
+  std::vector<unsigned> order;  ///< the groups as they step from tile to tile, the outermost first
 };
 
 struct OperationCost {

@@ -73,6 +73,8 @@ struct Machine {
 /// Peak of one instance of a core: stated for the type, or one multiply-accumulate per cell of its
 /// array (one operation per lane) and cycle. 0 if the machine states none of these.
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type);
+/// How many instances of a core one operation runs on: all, or one where each has its own.
+inline int64_t instancesPerOperation(const Core &core) { return core.oneEach ? 1 : core.count; }
 /// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.
 double flopsPerCycle(const Core &core);
 

@@ -82,8 +82,8 @@ private:
   SchedulingProblem problemOf(RegionId r) const {
     SchedulingProblem problem;
     size_t cores = machine_.cores.size();
-    for (const Core &core : machine_.cores)
-      problem.addResource("core " + core.name, 1);
+    for (size_t c = 0; c < cores; ++c)
+      problem.addResource("core " + machine_.cores[c].name, lanes(c));
     for (const Memory &memory : machine_.memories)
       problem.addResource("memory " + memory.name + " bandwidth", kWhole);
     std::vector<uint32_t> task(graph_.operations.size());
@@ -95,14 +95,14 @@ private:
         duration = graph_.regions[body].count * schedule_.regions[body].length.value;
         for (size_t c = 0; c < cores; ++c)
           if (loads_[body].cores[c] > 0)
-            usage.push_back({static_cast<uint32_t>(c), 1});
+            usage.push_back({static_cast<uint32_t>(c), lanes(c)});
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           if (loads_[body].memories[m] > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), kWhole});
       } else {
         for (size_t c = 0; c < cores; ++c)
           if (holds(costs_.operations[id], static_cast<int>(c)))
-            usage.push_back({static_cast<uint32_t>(c), 1});
+            usage.push_back({static_cast<uint32_t>(c), width(id, c)});
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           if (int64_t ppm = share(id, m); ppm > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), ppm});
@@ -131,7 +131,7 @@ private:
       }
       for (size_t c = 0; c < load.cores.size(); ++c)
         if (holds(cost, static_cast<int>(c)))
-          load.cores[c] += durations_[id].value;
+          load.cores[c] += durations_[id].value * width(id, c);
       for (size_t m = 0; m < load.memories.size(); ++m)
         load.memories[m] += transferOf(id, m);
     }
@@ -152,9 +152,37 @@ private:
     });
     out.length = {solution.length};
     out.criticalPath = path_.length[r];
-    for (const auto *loads : {&load.cores, &load.memories})
-      for (int64_t one : *loads)
-        out.resourceBound.value = std::max(out.resourceBound.value, one);
+    assignInstances(out.slots);
+    for (size_t c = 0; c < load.cores.size(); ++c)
+      out.resourceBound.value = std::max(out.resourceBound.value, load.cores[c] / lanes(c));
+    for (int64_t one : load.memories)
+      out.resourceBound.value = std::max(out.resourceBound.value, one);
+  }
+
+  /// How many operations a core runs at a time.
+  int64_t lanes(size_t core) const {
+    return machine_.cores[core].oneEach ? machine_.cores[core].count : 1;
+  }
+  /// Of these, what one operation holds: a fused one whose parts use several cores holds all.
+  int64_t width(OperationId id, size_t core) const {
+    return costs_.operations[id].parts.empty() ? 1 : lanes(core);
+  }
+
+  /// The first instance that is free, in order of start: there is one, since no more run at a time
+  /// than there are.
+  void assignInstances(std::vector<Slot> &slots) const {
+    std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
+    for (size_t c = 0; c < freeAt.size(); ++c)
+      freeAt[c].resize(machine_.cores[c].oneEach ? static_cast<size_t>(lanes(c)) : 0);
+    for (Slot &slot : slots) {
+      if (slot.core < 0 || freeAt[slot.core].empty() || slot.duration.value == 0)
+        continue;
+      auto &free = freeAt[slot.core];
+      auto found = std::find_if(free.begin(), free.end(),
+                                [&](int64_t time) { return time <= slot.start.value; });
+      slot.instance = static_cast<int>(found - free.begin());
+      *found = slot.start.value + slot.duration.value;
+    }
   }
 
   /// Of one iteration of a top region, whatever the order and overlap of the iterations inside: the
@@ -176,7 +204,7 @@ private:
         };
         for (size_t c = 0; c < cores; ++c)
           if (holds(costs_.operations[id], static_cast<int>(c)))
-            add(c, durations_[id].value);
+            add(c, durations_[id].value * width(id, c) / lanes(c));
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           add(cores + m, transferOf(id, m));
       }

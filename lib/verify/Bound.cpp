@@ -29,6 +29,12 @@ int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> 
   return best;
 }
 
+/// Of a core that an operation takes while it runs: all, or one of its instances.
+long double share(const Proof &p, const OperationCost &cost, size_t core) {
+  const Core &of = p.plan.machine.cores[core];
+  return of.oneEach && cost.parts.empty() ? 1.0L / static_cast<long double>(of.count) : 1.0L;
+}
+
 /// Work of one iteration on a core (or memory, beyond the cores), repeats multiplied out.
 long double workOf(const Proof &p, RegionId r, size_t resource) {
   size_t cores = p.plan.machine.cores.size();
@@ -41,7 +47,7 @@ long double workOf(const Proof &p, RegionId r, size_t resource) {
       sum += std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
                       static_cast<long double>(p.durations[id]));
     else if (holds(cost, static_cast<int>(resource)))
-      sum += static_cast<long double>(p.durations[id]);
+      sum += static_cast<long double>(p.durations[id]) * share(p, cost, resource);
   }
   return sum;
 }
@@ -76,7 +82,7 @@ int64_t workBound(const Proof &p, const Walk &w) {
         used = std::min(static_cast<long double>(p.durations[id]),
                         cost.transfer[resource - cores].value * 1e12L);
       else if (holds(cost, static_cast<int>(resource)))
-        used = static_cast<long double>(p.durations[id]);
+        used = static_cast<long double>(p.durations[id]) * share(p, cost, resource);
       if (used < 1 || items[id].times == 0)
         continue;
       heads.push_back(items[id].head);

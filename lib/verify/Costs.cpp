@@ -43,8 +43,8 @@ double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKin
   if (floats)
     p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
   return flops > 0 ? (flops + core.halfWork.value) /
-                         (static_cast<double>(core.count) * peakOf(core, type, p.plan.machine) *
-                          core.efficiency)
+                         (static_cast<double>(core.oneEach ? 1 : core.count) *
+                          peakOf(core, type, p.plan.machine) * core.efficiency)
                    : 0;
 }
 

@@ -45,7 +45,8 @@ void proveCores(Proof &p, const Walk &w) {
   for (const Execution &e : w.executions)
     for (int core = 0; core < static_cast<int>(p.plan.machine.cores.size()); ++core)
       if (holds(p.plan.costs.operations[e.operation], core) && e.end > e.start)
-        lanes[{core, instance[e.operation]}].push_back({e.start, e.end, e.operation});
+        lanes[{core, p.plan.machine.cores[core].oneEach ? instance[e.operation] : 0}].push_back(
+            {e.start, e.end, e.operation});
   for (auto &[lane, busy] : lanes) {
     order(busy, [](const Busy &a, const Busy &b) {
       return std::tie(a.start, a.operation) < std::tie(b.start, b.operation);

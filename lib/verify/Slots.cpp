@@ -5,6 +5,9 @@
 
 namespace accord {
 
+/// Operations that a core runs at a time: spread over all instances it is one.
+static int64_t instances(const Core &core) { return core.oneEach ? core.count : 1; }
+
 bool proveSlots(Proof &p) {
   const WorkGraph &graph = p.plan.graph;
   const Schedule &schedule = p.plan.schedule;
@@ -48,9 +51,10 @@ bool proveSlots(Proof &p) {
         p.find("A0903", op.location, "'{}' has a slot on core {}, its cost is for core {}", op.name,
                slot.core, core);
       else if (core >= 0 &&
-               (slot.instance < 0 || slot.instance >= p.plan.machine.cores[core].count))
+               (slot.instance < 0 || slot.instance >= instances(p.plan.machine.cores[core])))
         p.find("A0903", op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
-               slot.instance, p.plan.machine.cores[core].name, p.plan.machine.cores[core].count);
+               slot.instance, p.plan.machine.cores[core].name,
+               instances(p.plan.machine.cores[core]));
       if (static_cast<double>(slot.start.value) < host * 1e12 - 0.5)
         p.find("A0907", op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it",
                op.name, slot.start.value, host * 1e12);

@@ -8,10 +8,10 @@
 namespace accord {
 namespace {
 
-/// The loops that index a tensor; nothing where two of them share a position (a window), which this
-/// arithmetic does not follow.
-std::optional<std::set<unsigned>> indexing(const LoopTensor &tensor) {
-  std::set<unsigned> loops;
+/// The groups of loops that index a tensor; nothing where a position has a window or a stride, or a
+/// group is there in part: this arithmetic does not follow those.
+std::optional<std::set<unsigned>> indexing(const LoopTensor &tensor, const Tile &tile) {
+  std::set<unsigned> loops, own;
   for (const auto &terms : tensor.dimensions) {
     if (terms.size() > 1 || (terms.size() == 1 && terms[0].stride != 1))
       return std::nullopt;
@@ -19,7 +19,24 @@ std::optional<std::set<unsigned>> indexing(const LoopTensor &tensor) {
       if (!loops.insert(term.loop).second)
         return std::nullopt;
   }
-  return loops;
+  for (unsigned g = 0; g < tile.groups.size(); ++g) {
+    size_t count = 0;
+    for (unsigned loop : tile.groups[g])
+      count += loops.count(loop);
+    if (count != 0 && count != tile.groups[g].size())
+      return std::nullopt;
+    if (count != 0)
+      own.insert(g);
+  }
+  return own;
+}
+
+/// Iterations of all loops of a group.
+int64_t extentOf(const Operation &op, const Tile &tile, unsigned group) {
+  int64_t extent = 1;
+  for (unsigned loop : tile.groups[group])
+    extent *= op.domain[loop].extent;
+  return extent;
 }
 
 /// Tiles of a loop when it is cut once for each memory, each piece by itself.
@@ -36,42 +53,58 @@ double pieces(int64_t extent, const std::vector<int64_t> &cuts) {
 /// it and of the loops around it. What is added to comes back, all but the first time.
 double crossing(const Operation &op, const LoopTensor &tensor, const std::set<unsigned> &own,
                 const std::vector<Tile> &tiles, int memory) {
+  size_t groups = tiles[0].groups.size();
   double elements = 1;
-  for (unsigned loop : own)
-    elements *= static_cast<double>(op.domain[loop].extent);
-  // For each loop the cuts of the memories whose loop stands around the fetch.
-  std::vector<std::vector<int64_t>> around(op.domain.size()), pending = around;
+  for (unsigned group : own)
+    elements *= static_cast<double>(extentOf(op, tiles[0], group));
+  // For each group the cuts of the memories whose loop stands around the fetch.
+  std::vector<std::vector<int64_t>> around(groups), pending = around;
   for (int m = 1; m <= memory; ++m)
-    for (unsigned loop : tiles[m - 1].order) {
-      int64_t outer = m == 1 ? op.domain[loop].extent : tiles[m - 2].extents[loop];
-      pending[loop].push_back(tiles[m - 1].extents[loop]);
-      if (own.count(loop) && outer > tiles[m - 1].extents[loop])
+    for (unsigned group : tiles[m - 1].order) {
+      int64_t outer = m == 1 ? extentOf(op, tiles[0], group) : tiles[m - 2].extents[group];
+      pending[group].push_back(tiles[m - 1].extents[group]);
+      if (own.count(group) && outer > tiles[m - 1].extents[group])
         around = pending;
     }
   double times = 1;
-  for (unsigned loop = 0; loop < op.domain.size(); ++loop)
-    if (!own.count(loop))
-      times *= pieces(op.domain[loop].extent, around[loop]);
+  for (unsigned group = 0; group < groups; ++group)
+    if (!own.count(group))
+      times *= pieces(extentOf(op, tiles[0], group), around[group]);
   double moved = tensor.written ? 2 * times - 1 : times;
   return moved * elements * static_cast<double>(tensor.elementBits) / 8;
 }
 
+/// Each loop is in one group, each tile has the same groups and is a piece of the one around it.
 bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memories) {
+  std::set<unsigned> loops;
+  size_t count = 0;
+  double points = 1;
+  for (const auto &group : tiles[0].groups)
+    for (unsigned loop : group) {
+      loops.insert(loop);
+      ++count;
+      if (loop >= op.domain.size())
+        return false;
+      points *= static_cast<double>(op.domain[loop].extent);
+    }
+  if (count != op.domain.size() || loops.size() != count || points > 0x1p62)
+    return false;
+  size_t groups = tiles[0].groups.size();
   for (size_t i = 0; i < tiles.size(); ++i) {
     const Tile &tile = tiles[i];
-    if (tile.memory != static_cast<int>(i) + 1 || i + 1 >= memories ||
-        tile.extents.size() != op.domain.size() || tile.order.size() != op.domain.size())
-      return false;
     std::set<unsigned> once(tile.order.begin(), tile.order.end());
-    if (once.size() != op.domain.size() || *once.rbegin() >= op.domain.size())
+    if (tile.memory != static_cast<int>(i) + 1 || i + 1 >= memories ||
+        tile.groups != tiles[0].groups || tile.extents.size() != groups ||
+        tile.order.size() != groups || once.size() != groups ||
+        (groups && *once.rbegin() >= groups))
       return false;
-    for (size_t loop = 0; loop < op.domain.size(); ++loop) {
-      int64_t outer = i ? tiles[i - 1].extents[loop] : op.domain[loop].extent;
-      if (tile.extents[loop] < 1 || tile.extents[loop] > outer)
+    for (unsigned g = 0; g < groups; ++g) {
+      int64_t outer = i ? tiles[i - 1].extents[g] : extentOf(op, tile, g);
+      if (tile.extents[g] < 1 || tile.extents[g] > outer)
         return false;
     }
   }
-  return !op.domain.empty();
+  return true;
 }
 
 } // namespace
@@ -82,7 +115,7 @@ bool proveTiles(Proof &p, const Operation &op, const OperationCost &cost) {
     p.find("A0910", op.location, "the tiles of '{}' are not pieces of its loops", op.name);
     return false;
   }
-  std::vector<std::set<unsigned>> loops;
+  std::vector<std::set<unsigned>> groups;
   for (const LoopTensor &tensor : op.tensors) {
     for (const auto &terms : tensor.dimensions)
       for (const LoopTensor::Term &term : terms)
@@ -91,18 +124,18 @@ bool proveTiles(Proof &p, const Operation &op, const OperationCost &cost) {
                  term.loop, op.domain.size());
           return false;
         }
-    auto own = indexing(tensor);
+    auto own = indexing(tensor, cost.tiles[0]);
     if (!own)
       return false;
-    loops.push_back(std::move(*own));
+    groups.push_back(std::move(*own));
   }
   for (const Tile &tile : cost.tiles) {
     double crossed = 0, held = 0;
-    for (size_t t = 0; t < loops.size(); ++t) {
-      crossed += crossing(op, op.tensors[t], loops[t], cost.tiles, tile.memory);
+    for (size_t t = 0; t < groups.size(); ++t) {
+      crossed += crossing(op, op.tensors[t], groups[t], cost.tiles, tile.memory);
       double elements = 1;
-      for (unsigned loop : loops[t])
-        elements *= static_cast<double>(tile.extents[loop]);
+      for (unsigned group : groups[t])
+        elements *= static_cast<double>(tile.extents[group]);
       held += elements * static_cast<double>(op.tensors[t].elementBits) / 8;
     }
     const Memory &memory = machine.memories[tile.memory];

@@ -38,5 +38,37 @@ TEST(HostCost, KernelFloorForgottenInAPlanIsFound) {
   EXPECT_FALSE(verify(plan).holds());
 }
 
+TEST(OneEach, OperationsShareTheInstancesOfACore) {
+  bool shorter = false;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    RandomGraph draw(seed, {});
+    Machine machine = smallMachine();
+    for (Core &core : machine.cores)
+      core.count = 1;
+    Plan one = planFor(draw.graph, machine);
+    for (Core &core : machine.cores)
+      core.count = 3, core.oneEach = true; // an operation takes as long as before
+    Plan plan = planFor(draw.graph, machine);
+    Verification proof = verify(plan);
+    EXPECT_TRUE(proof.holds()) << seed << proof.findings.front().message;
+    EXPECT_EQ(plan.costs.operations[0].time, one.costs.operations[0].time);
+    shorter |= plan.schedule.step < one.schedule.step;
+  }
+  EXPECT_TRUE(shorter);
+}
+
+TEST(OneEach, AnInstanceOfASpreadCoreIsRefused) {
+  RandomGraph draw(3, {});
+  Machine machine = smallMachine();
+  for (Core &core : machine.cores)
+    core.count = 2;
+  Plan plan = planFor(draw.graph, machine);
+  ASSERT_TRUE(verify(plan).holds());
+  for (Slot &slot : plan.schedule.regions[0].slots)
+    if (slot.core >= 0)
+      slot.instance = 1;
+  EXPECT_FALSE(verify(plan).holds());
+}
+
 } // namespace
 } // namespace accord

@@ -1,0 +1,108 @@
+#include "lib/cost/Mapped.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord {
+namespace {
+
+size_t levelsOf(const CostQuery &query) {
+  const Core &core = query.machine.cores[query.core];
+  return core.reads < 0 ? query.machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+}
+
+std::vector<tile::Level> levelsFor(const CostQuery &query) {
+  std::vector<tile::Level> levels;
+  for (size_t i = 0; i < levelsOf(query); ++i) {
+    const Memory &memory = query.machine.memories[i];
+    tile::Level level;
+    level.name = memory.name;
+    level.capacity = memory.capacity;
+    level.bandwidth = memory.bandwidth * memory.efficiency;
+    level.latency = memory.latency;
+    level.doubleBuffered = memory.doubleBuffered || memory.kind == "cache";
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+/// "vmem 256x512x128, m n k outside in: A 2x".
+std::string textOf(const tile::Nest &nest, const std::vector<tile::Level> &levels,
+                   const tile::Mapping &mapping) {
+  std::string text = fmt::format("{}", fmt::join(tile::describe(nest, levels, mapping), "; "));
+  if (!mapping.exact)
+    text += fmt::format("; at most {:.2g} % above the best", 100 * mapping.gap);
+  return text;
+}
+
+} // namespace
+
+bool isMapped(const CostQuery &query) {
+  const Operation &op = query.operation;
+  size_t levels = levelsOf(query);
+  if (!op.contraction || !op.parts.empty() || op.tensors.empty() || levels < 2)
+    return false;
+  for (size_t i = 1; i < levels; ++i)
+    if (query.machine.memories[i].capacity.value <= 0)
+      return false;
+  return std::all_of(op.domain.begin(), op.domain.end(),
+                     [](const Loop &loop) { return loop.extent > 0; });
+}
+
+std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &whole,
+                                   const CostModel &model, Assumptions &assumptions) {
+  const Operation &op = query.operation;
+  tile::Grouped grouped = tile::grouped(tile::nestOf(op.domain, op.tensors));
+  std::vector<tile::Level> levels = levelsFor(query);
+  Bytes feed = model.feed(query);
+  const Memory &nearest = query.machine.memories[levels.size() - 1];
+  tile::SearchLimits limits;
+  if (nearest.bandwidth.value > 0)
+    limits.leastCompute = nearest.latency + feed / (nearest.bandwidth * nearest.efficiency);
+
+  MappingKey key{grouped.nest, query.core, query.type, whole.time.value, feed.value};
+  std::optional<tile::Mapping> best;
+  if (query.mappings)
+    best = query.mappings->find(key);
+  if (!best) {
+    auto found = tile::bestMapping(grouped.nest, levels,
+                                   model.tileTime(query, whole, grouped.members), limits);
+    if (auto *issue = std::get_if<Issue>(&found)) {
+      issue->message = fmt::format("'{}': {}", op.name, issue->message);
+      issue->location = op.location;
+      return std::move(*issue);
+    }
+    best = std::move(std::get<tile::Mapping>(found));
+    if (query.mappings)
+      query.mappings->keep(std::move(key), *best);
+  }
+
+  Mapped mapped;
+  mapped.compute = {best->compute, whole.formula};
+  if (best->compute.value > whole.time.value * (1 + 1e-9))
+    mapped.compute.formula +=
+        fmt::format(", in tiles {:.6g} times as long", best->compute / whole.time);
+  mapped.traffic.bytes.resize(query.machine.memories.size());
+  mapped.traffic.text = textOf(grouped.nest, levels, *best);
+  mapped.traffic.bytes[levels.size() - 1] = feed;
+  // What the operation moves besides its tensors: gradients that are added up where they lie.
+  double tensors = 0;
+  std::vector<int64_t> extents;
+  for (const tile::NestLoop &loop : grouped.nest.loops)
+    extents.push_back(loop.extent);
+  for (const tile::NestTensor &tensor : grouped.nest.tensors)
+    tensors += tile::elements(tensor, extents) * static_cast<double>(tensor.elementBits) / 8;
+  double compulsory = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  for (size_t l = 0; l < best->levels.size(); ++l) {
+    const tile::LevelMapping &level = best->levels[l];
+    mapped.traffic.bytes[l] = level.bytes + Bytes(std::max(0.0, compulsory - tensors));
+    mapped.traffic.tiles.push_back(
+        {static_cast<int>(l) + 1, grouped.members, level.tile, level.order});
+  }
+  if (!best->exact)
+    assumptions.insert("tiles of some operations are not proven best: the search ended at its work "
+                       "limit, the formula says how far from the best at most");
+  return mapped;
+}
+
+} // namespace accord
