@@ -17,12 +17,17 @@ struct LoopRoles {
 };
 
 /// The roles of the loops, by which tensors they index (the result: any tensor that is written):
-///   lhs and result: rows.  rhs and result: columns.  lhs and rhs: depth.  lhs, rhs and result:
-///   batch. one operand alone: depth (it is summed over, the other operand being the same each
-///   time). the result alone: rows (the same rows of lhs are multiplied again for each of its
-///   points). none: depth if it is a reduction, else batch.
+///
+/// - lhs and result: rows.
+/// - rhs and result: columns.
+/// - lhs and rhs: depth.
+/// - lhs, rhs and result: batch.
+/// - one operand alone: depth (it is summed over, the other operand being the same each time).
+/// - the result alone: rows (the same rows of lhs are multiplied again for each of its points).
+/// - none: depth if it is a reduction, else batch.
+///
 /// A reduction that indexes both operands and the result makes two products in a row, as attention
-/// does: `depth` in the first (queries by keys), and what one operand alone has then is the other
+/// does: depth in the first (queries by keys), and what one operand alone has then is the other
 /// extent of that first product (rows of lhs, columns of rhs).
 ///
 /// Of more than two operands: the pair that together has the most points of the domain, then that

@@ -2,54 +2,53 @@
 // stalls, no memory.
 //
 // An array has rows R and columns C of PEs, one multiply-accumulate per PE and cycle. A product is
-// cut into folds of R x C; a partial fold costs as much as a full one. A fold takes load + stream +
-// skew cycles:
+// cut into folds of R x C; a partial fold costs as much as a full one. A fold takes
+// load + stream + skew cycles, skew = R + C - 2:
 //
-//   dataflow           on rows   on columns  load        stream               skew       folds of
-//   one product output stationary  m         n           0           k                    R + C - 2
-//   ceil(m/R) * ceil(n/C) weight stationary  k         n           R           m R + C - 2
-//   ceil(k/R) * ceil(n/C) input stationary   k         m           R           n R + C - 2
-//   ceil(k/R) * ceil(m/C) row stationary     see below             R * filterCols  outCols *
-//   filterCols  R + C - 2  see below
+//   dataflow   rows  columns  load            stream                folds of one product
+//   output     m     n        0               k                     ceil(m/R) * ceil(n/C)
+//   weight     k     n        R               m                     ceil(k/R) * ceil(n/C)
+//   input      k     m        R               n                     ceil(k/R) * ceil(m/C)
+//   row        below          R * filterCols  outCols * filterCols  below
 //
-// The first three are the code of SCALE-Sim v3 (Raj et al., ISPASS 2025;
-// scalesim/compute/systolic_compute_{os,ws,is}.py), whose output stationary fold is R cycles
-// shorter than in the paper of 2020: each result leaves over a bus of its column in the cycle of
-// its last multiply-accumulate. (Its command line prints the total less one.)
+// The first three are the code of SCALE-Sim v3 (arXiv 2504.15377, scalesim/compute/
+// systolic_compute_{os,ws,is}.py). Its output stationary fold is R cycles shorter than in the paper
+// of 2020: each result leaves over a bus of its column in the cycle of its last
+// multiply-accumulate. (Its command line prints the total less one.)
 //
 // What happens in a fold that starts in cycle 0, in PE (r, c):
-//   load    the operand that stays enters its column at the top, one value a cycle, and moves down:
-//   R cycles. stream  from cycle load + r + c on, one multiply-accumulate a cycle: the operand
-//   comes from the left, one column a cycle, and the
-//           partial result from above (output stationary: operands from the left and from above,
-//           the sum stays).
-//   skew    until the last PE, R - 1 + C - 1 cycles behind the first, is done.
-// The next fold starts when the array is empty: load + stream + skew cycles later. That interval
-// becomes shorter with
-//   overlapFill   PEs have a second register (row stationary: a second row) for the operand that
-//   stays: it is loaded for the next
-//                 fold while this one computes. Nothing to load in output stationary: no effect.
-//   overlapDrain  the next fold enters behind the last operands of this one instead of waiting for
-//   the array to be empty. A column
-//                 is loaded from the cycle after its first PE's last use on; in output stationary a
-//                 column's bus must have carried the R results of this fold.
-//                      neither               fill                       drain           both
-//   output stationary  stream + skew         stream + skew              max(stream, R)  max(stream,
-//   R) others             load + stream + skew  max(load, stream + skew)   load + stream max(load,
-//   stream)
+//
+// - load: the operand that stays enters its column at the top, one value a cycle, and moves down.
+// - stream: from cycle load + r + c on, one multiply-accumulate a cycle. The operand that moves
+//   comes from the left, one column a cycle, and the partial result from above; output stationary:
+//   operands come from the left and from above, the sum stays.
+// - skew: until the last PE, R + C - 2 cycles behind the first, is done.
+//
+// The next fold starts when the array is empty. That interval becomes shorter with
+//
+// - overlapFill: PEs have a second register for the operand that stays (row stationary: a second
+//   row of registers), which is loaded for the next fold while this one computes. In output
+//   stationary there is nothing to load: no effect.
+// - overlapDrain: the next fold enters behind the last operands of this one instead of waiting for
+//   the array to be empty. A column is loaded from the cycle after its first PE's last use on. In
+//   output stationary a column's bus must first have carried the R results of this fold.
+//
+//   interval  neither               fill                      drain           both
+//   output    stream + skew         stream + skew             max(stream, R)  max(stream, R)
+//   others    load + stream + skew  max(load, stream + skew)  load + stream   max(load, stream)
+//
 // An array that does f folds takes load + stream + skew + (f - 1) * interval cycles.
 //
-// Row stationary (Chen, Emer, Sze: Eyeriss, ISCA 2016, sections V.A-V.C), as computed here: a set
-// of filterRows x outRows PEs does one plane of one filter, channel and image. PE (i, j) keeps row
-// i of the filter (filterCols values) and slides it along the row i * dilation + j * stride of the
-// input, filterCols multiply-accumulates for each of outCols partial results, which are added down
-// the column. Sets of different channels lie below each other, floor(R / filterRows) of them, and
-// their results are added too; sets of different filters, groups and images lie beside each other,
-// floor(C / outRows). A set larger than the array is cut into strips: ceil(filterRows / R) *
-// ceil(outRows / C). Folds are
-//   ceil(channels / sets below) * ceil(groups * images * filters / sets beside) * strips.
-// All rows of the array load together (R * filterCols cycles). A matrix product (window of 1 x 1)
-// takes as long as weight stationary.
+// Row stationary (Chen, Emer, Sze: Eyeriss, ISCA 2016, section V), as computed here. A set of
+// filterRows x outRows PEs does one plane of one filter, channel and image. PE (i, j) keeps row i
+// of the filter and slides it along row i * dilation + j * stride of the input, filterCols
+// multiply-accumulates for each of outCols partial results, which are added down the column. Sets
+// of different channels lie below each other, floor(R / filterRows) of them, and their results are
+// added too; sets of different filters, groups and images lie beside each other, floor(C / outRows)
+// of them. A set larger than the array is cut into ceil(filterRows / R) * ceil(outRows / C) strips.
+// There are ceil(channels / sets below) * ceil(groups * images * filters / sets beside) * strips
+// folds. A matrix product (window of 1 x 1, one row of m results) takes as long as in weight
+// stationary.
 #pragma once
 #include "lib/array/Convolution.h"
 #include <optional>
