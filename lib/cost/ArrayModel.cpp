@@ -15,9 +15,9 @@ std::string shapeOf(const Gemm &g) {
   return g.batch > 1 ? fmt::format("{} of {}", g.batch, shape) : shape;
 }
 std::string shapeOf(const Convolution &c) {
-  return fmt::format("{} groups, {} images, {} filters, {} channels, window {} x {}, result {} x {}",
-                     c.groups, c.images, c.filters, c.channels, c.filterRows, c.filterCols,
-                     c.outRows, c.outCols);
+  return fmt::format(
+      "{} groups, {} images, {} filters, {} channels, window {} x {}, result {} x {}", c.groups,
+      c.images, c.filters, c.channels, c.filterRows, c.filterCols, c.outRows, c.outCols);
 }
 const char *foldsOf(Dataflow flow) {
   switch (flow) {
@@ -54,12 +54,12 @@ public:
       assumptions.insert(fmt::format("core '{}' states no dataflow: weight_stationary", core.name));
     Dataflow flow = stays.value_or(Dataflow::WeightStationary);
     Gemm gemm = gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain));
-    SystolicArray array{core.rows,         core.cols,         std::max<int64_t>(core.count, 1),
+    SystolicArray array{core.rows,        core.cols,         std::max<int64_t>(core.count, 1),
                         core.overlapFill, core.overlapDrain, !core.oneEach};
     std::string shape = shapeOf(gemm);
     SystolicCost cost;
-    if (auto conv = flow == Dataflow::RowStationary ? convolutionOf(op.domain, op.tensors)
-                                                    : std::nullopt) {
+    if (auto conv =
+            flow == Dataflow::RowStationary ? convolutionOf(op.domain, op.tensors) : std::nullopt) {
       cost = *rowStationaryCost(*conv, array);
       shape = shapeOf(*conv);
     } else {

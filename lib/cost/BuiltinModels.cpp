@@ -1,5 +1,6 @@
 #include "lib/cost/BuiltinModels.h"
 #include "lib/cost/CoreRate.h"
+#include <fmt/format.h>
 
 namespace accord {
 namespace {
@@ -8,11 +9,22 @@ class PeakModel : public CostModel {
 public:
   std::variant<ComputeTime, Issue> compute(const CostQuery &q,
                                            Assumptions &assumptions) const override {
-    auto peak = peakFor(q, assumptions);
-    if (auto *issue = std::get_if<Issue>(&peak))
+    auto stated = peakFor(q, assumptions);
+    if (auto *issue = std::get_if<Issue>(&stated))
       return std::move(*issue);
+    FlopsPerSecond peak = std::get<FlopsPerSecond>(stated);
     assumeSpread(q, assumptions);
-    return timeAtPeak(q, std::get<FlopsPerSecond>(peak));
+    const Core &core = q.machine.cores[q.core];
+    if (core.halfWork.value <= 0 || q.operation.flops == 0)
+      return timeAtPeak(q, peak);
+    int64_t count = instancesFor(core);
+    Flops flops(static_cast<double>(q.operation.flops));
+    FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
+    return ComputeTime{
+        (flops + core.halfWork) / rate,
+        fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
+                    "{:.6g} * {:.6g})",
+                    flops.value, core.halfWork.value, count, peak.value, core.efficiency)};
   }
 };
 

@@ -15,8 +15,8 @@ int64_t instancesFor(const Core &);
 ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 
 /// cycles / (clock * efficiency) for cycles of an array or of lanes, `how` being their formula. The
-/// clock is the machine's, unless the peak of one instance differs from that of its geometry by more
-/// than 1 % (another arithmetic, or no clock at all): then peak / FLOP per cycle.
+/// clock is the machine's, unless the peak of one instance differs from that of its geometry by
+/// more than 1 % (another arithmetic, or no clock at all): then peak / FLOP per cycle.
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles,
                          const std::string &how, Assumptions &);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace accord {
 namespace {
@@ -66,8 +67,50 @@ std::variant<OperationCost, Issue> CostModel::cost(const CostQuery &query,
   return roofline(query, std::get<ComputeTime>(computed), assumptions);
 }
 
+namespace {
+
+/// Whether a memory is filled while what it holds is used.
+bool overlaps(const Memory &memory) { return memory.doubleBuffered || memory.kind == "cache"; }
+
+/// Adds one memory's bytes, time and energy; an Issue if it must know the bandwidth.
+std::optional<Issue> addTransfer(const CostQuery &query, size_t i, Bytes bytes, OperationCost &cost,
+                                 Assumptions &assumptions) {
+  const Operation &op = query.operation;
+  const Machine &machine = query.machine;
+  const Memory &memory = machine.memories[i];
+  cost.bytes[i] = bytes;
+  cost.energy += bytes * memory.energy;
+  if (bytes.value == 0)
+    return std::nullopt;
+  if (memory.bandwidth.value <= 0) {
+    if (i == 0)
+      return Issue{"A0451",
+                   fmt::format("'{}' moves {:.0f} B, but memory '{}' of '{}' states no bandwidth",
+                               op.name, bytes.value, memory.name, machine.name),
+                   op.location,
+                   {{machine.location, fmt::format("'{}' is described here", machine.name)}}};
+    assumptions.insert(
+        fmt::format("memory '{}' states no bandwidth and limits nothing", memory.name));
+    return std::nullopt;
+  }
+  cost.transfer[i] = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
+  std::string share = memory.efficiency < 1 ? " * efficiency" : "",
+              number = memory.efficiency < 1 ? fmt::format(" * {:.6g}", memory.efficiency) : "";
+  bool late = memory.latency.value > 0;
+  cost.formula += fmt::format(
+      "; {} = {}bytes / {} = {}{:.0f} / {} = {:.6g} s", memory.name, late ? "latency + " : "",
+      share.empty() ? "bandwidth" : "(bandwidth" + share + ")",
+      late ? fmt::format("{:.6g} + ", memory.latency.value) : "", bytes.value,
+      share.empty() ? fmt::format("{:.6g}", memory.bandwidth.value)
+                    : fmt::format("({:.6g}{})", memory.bandwidth.value, number),
+      cost.transfer[i].value);
+  return std::nullopt;
+}
+
+} // namespace
+
 std::variant<OperationCost, Issue> roofline(const CostQuery &query, const ComputeTime &compute,
-                                            Assumptions &assumptions) {
+                                            Assumptions &assumptions, const Traffic *traffic) {
   const Operation &op = query.operation;
   const Machine &machine = query.machine;
   const Core &core = machine.cores[query.core];
@@ -75,54 +118,58 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   cost.core = query.core;
   cost.type = query.type;
   cost.compute = compute.time;
-  cost.time = compute.time;
-  cost.bound = "compute";
   cost.formula = fmt::format("compute = {} = {:.6g} s", compute.formula, compute.time.value);
-
-  Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
-  size_t levels = levelsOf(machine, core);
   cost.bytes.resize(machine.memories.size());
   cost.transfer.resize(machine.memories.size());
   cost.energy = Flops(static_cast<double>(op.flops)) * machine.energyPerFlop;
+
+  Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  size_t levels = levelsOf(machine, core);
   for (size_t i = 0; i < levels; ++i) {
-    const Memory &memory = machine.memories[i];
-    cost.bytes[i] = bytes;
-    cost.energy += bytes * memory.energy;
-    if (bytes.value == 0)
-      continue;
-    if (memory.bandwidth.value <= 0) {
-      if (i == 0)
-        return Issue{"A0451",
-                     fmt::format("'{}' moves {:.0f} B, but memory '{}' of '{}' states no bandwidth",
-                                 op.name, bytes.value, memory.name, machine.name),
-                     op.location,
-                     {{machine.location, fmt::format("'{}' is described here", machine.name)}}};
-      assumptions.insert(
-          fmt::format("memory '{}' states no bandwidth and limits nothing", memory.name));
-      continue;
-    }
-    if (i > 0)
+    if (i > 0 && !traffic && bytes.value > 0)
       assumptions.insert(fmt::format(
           "traffic at '{}' is compulsory: each operand and result passes once, whatever the tiling",
-          memory.name));
-    cost.transfer[i] = memory.latency + bytes / memory.bandwidth;
-    cost.formula +=
-        memory.latency.value > 0
-            ? fmt::format(
-                  "; {} = latency + bytes / bandwidth = {:.6g} + {:.0f} / {:.6g} = {:.6g} s",
-                  memory.name, memory.latency.value, bytes.value, memory.bandwidth.value,
-                  cost.transfer[i].value)
-            : fmt::format("; {} = bytes / bandwidth = {:.0f} / {:.6g} = {:.6g} s", memory.name,
-                          bytes.value, memory.bandwidth.value, cost.transfer[i].value);
-    if (cost.transfer[i] > cost.time) {
-      cost.time = cost.transfer[i];
-      cost.bound = "bandwidth " + memory.name;
-    }
+          machine.memories[i].name));
+    if (auto issue = addTransfer(query, i, traffic ? traffic->bytes[i] : bytes, cost, assumptions))
+      return std::move(*issue);
   }
   if (core.reads < 0 && machine.memories.size() > 1)
     assumptions.insert(fmt::format(
         "core '{}' states no memory it reads: its traffic passes every level", core.name));
-  cost.formula += fmt::format("; time = max = {:.6g} s ({})", cost.time.value, cost.bound);
+  if (traffic) {
+    cost.tiles = traffic->tiles;
+    if (!traffic->text.empty())
+      cost.formula += "; tiles: " + traffic->text;
+  }
+
+  cost.time = compute.time;
+  cost.bound = "compute";
+  Seconds longest = compute.time;
+  std::string serial;
+  for (size_t i = levels; i-- > 0;) {
+    const Memory &memory = machine.memories[i];
+    bool added = i + 1 < levels && !overlaps(machine.memories[i + 1]);
+    if (cost.transfer[i] > longest) {
+      longest = cost.transfer[i];
+      cost.bound = "bandwidth " + memory.name;
+    }
+    if (added && cost.transfer[i].value > 0) {
+      cost.time += cost.transfer[i];
+      serial += " + " + memory.name;
+      assumptions.insert(fmt::format("'{}' is not double buffered: it is filled before it is used",
+                                     machine.memories[i + 1].name));
+    } else if (cost.transfer[i] > cost.time) {
+      cost.time = cost.transfer[i];
+    }
+  }
+  cost.floor = cost.time.value > 0 ? machine.host.kernel : Seconds(0);
+  if (cost.floor > cost.time) {
+    cost.time = cost.floor;
+    cost.bound = "kernel floor";
+    cost.formula += fmt::format("; kernel floor = {:.6g} s", cost.floor.value);
+  }
+  cost.formula += fmt::format("; time = {} = {:.6g} s ({})",
+                              serial.empty() ? "max" : "max" + serial, cost.time.value, cost.bound);
   cost.cycles = machine.clock * cost.time;
   return cost;
 }

@@ -45,11 +45,22 @@ public:
   virtual std::variant<OperationCost, Issue> cost(const CostQuery &, Assumptions &) const;
 };
 
-/// time = max(compute, over the levels from device memory to the one the core reads: latency +
-/// bytes / bandwidth), with compulsory bytes at each level (Williams, Waterman, Patterson:
-/// Roofline, CACM 52(4), 2009, one roof per level). energy = flops * energyPerFlop + sum over
-/// levels of bytes * energy.
-std::variant<OperationCost, Issue> roofline(const CostQuery &, const ComputeTime &, Assumptions &);
+/// What passes each memory, where a mapping says so.
+struct Traffic {
+  std::vector<Bytes> bytes; ///< by memory of the machine
+  std::vector<Tile> tiles;
+  std::string text; ///< "vmem 256x512x128, m n k"
+};
+
+/// From the core outwards: work = max(compute, nearest memory); then for each memory whose
+/// contents are filled from the one behind it: max(work, behind) if it is double buffered (or a
+/// cache), else work + behind. A memory takes latency + bytes / (bandwidth * efficiency), and all
+/// together at least the machine's kernel floor (Williams, Waterman, Patterson: Roofline, CACM
+/// 52(4), 2009, one roof per level). Without `traffic` the bytes are compulsory at each level:
+/// every operand and result once. energy = flops * energyPerFlop + sum over levels of bytes *
+/// energy.
+std::variant<OperationCost, Issue> roofline(const CostQuery &, const ComputeTime &, Assumptions &,
+                                            const Traffic *traffic = nullptr);
 
 using CostModelFactory = std::function<std::unique_ptr<CostModel>()>;
 /// Adds a model under a name that `.accel` (`cost_model = "name"`) and `--cost-model` may use.

@@ -142,36 +142,10 @@ public:
     auto chosen = choose(op, assumptions);
     if (auto *failure = std::get_if<Failure>(&chosen))
       return std::move(*failure);
-    const CoreChoice *choice = &std::get<CoreChoice>(chosen);
-    const Core &core = machine_.cores[choice->core];
-    std::string model = modelFor(core, name_);
-    CostQuery query{op, machine_, choice->core, choice->type};
-    std::vector<PartCost> parts;
-    ComputeTime ofParts;
-    if (!op.parts.empty()) {
-      auto computed = computeParts(op, parts, assumptions);
-      if (auto *failure = std::get_if<Failure>(&computed))
-        return std::move(*failure);
-      ofParts = std::move(std::get<ComputeTime>(computed));
-      query.parts = &ofParts;
-    }
-    auto result = models_.at(model)->cost(query, assumptions);
-    if (auto *missing = std::get_if<Issue>(&result)) // what the core or its memories do not state
-      return Failure{fmt::format("{} {}", missing->code, choice->core), std::move(*missing)};
-    OperationCost &priced = std::get<OperationCost>(result);
-    priced.model = model;
-    priced.parts = std::move(parts);
-    if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
-      return Failure{
-          priced.bound == "compute" ? fmt::format("time {}", choice->core) : "time " + priced.bound,
-          {"A0452",
-           fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
-                       "holds at most 9e6 s",
-                       op.name, priced.time.value, core.name, machine_.name, priced.bound),
-           op.location,
-           {describedHere(machine_)}},
-          priced.time.value};
-    return std::move(priced);
+    return fastest<OperationCost>(
+        std::get<std::vector<CoreChoice>>(chosen), assumptions,
+        [&](const CoreChoice &choice, Assumptions &words) { return priceOn(op, choice, words); },
+        [](const OperationCost &cost) { return cost.time; });
   }
 
 private:
@@ -205,24 +179,86 @@ private:
     return cost;
   }
 
-  /// The core of an operation, with what was assumed to find it.
-  std::variant<CoreChoice, Failure> choose(const Operation &op, Assumptions &assumptions) const {
-    auto choice = chooseCore(op, machine_);
-    if (!choice) {
+  /// What `price` gives on the core on which it is least, the first among equals; a failure only
+  /// where every core fails. Peaks alone do not tell: an array of twice the size may idle.
+  template <typename Priced, typename Price, typename Time>
+  static std::variant<Priced, Failure> fastest(const std::vector<CoreChoice> &cores,
+                                               Assumptions &assumptions, Price price, Time time) {
+    std::optional<std::variant<Priced, Failure>> best;
+    Assumptions ofBest;
+    for (const CoreChoice &choice : cores) {
+      Assumptions words;
+      std::variant<Priced, Failure> priced = price(choice, words);
+      auto *now = std::get_if<Priced>(&priced);
+      auto *before = best ? std::get_if<Priced>(&*best) : nullptr;
+      if (best && (!now || (before && !(time(*now) < time(*before)))))
+        continue;
+      best = std::move(priced);
+      ofBest = std::move(words);
+    }
+    assumptions.merge(ofBest);
+    return std::move(*best);
+  }
+
+  std::variant<OperationCost, Failure> priceOn(const Operation &op, const CoreChoice &choice,
+                                               Assumptions &assumptions) const {
+    const Core &core = machine_.cores[choice.core];
+    std::string model = modelFor(core, name_);
+    CostQuery query{op, machine_, choice.core, choice.type};
+    std::vector<PartCost> parts;
+    ComputeTime ofParts;
+    if (!op.parts.empty()) {
+      auto computed = computeParts(op, parts, assumptions);
+      if (auto *failure = std::get_if<Failure>(&computed))
+        return std::move(*failure);
+      ofParts = std::move(std::get<ComputeTime>(computed));
+      query.parts = &ofParts;
+    }
+    auto result = models_.at(model)->cost(query, assumptions);
+    if (auto *missing = std::get_if<Issue>(&result)) // what the core or its memories do not state
+      return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
+    OperationCost &priced = std::get<OperationCost>(result);
+    priced.model = model;
+    priced.parts = std::move(parts);
+    if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
+      return Failure{
+          priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound,
+          {"A0452",
+           fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
+                       "holds at most 9e6 s",
+                       op.name, priced.time.value, core.name, machine_.name, priced.bound),
+           op.location,
+           {describedHere(machine_)}},
+          priced.time.value};
+    return std::move(priced);
+  }
+
+  /// The cores that an operation may run on, with what was assumed to find them.
+  std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op,
+                                                        Assumptions &assumptions) const {
+    std::vector<CoreChoice> choices = chooseCores(op, machine_);
+    if (choices.empty()) {
       bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
       return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""),
                      noCore(op, machine_, ofKind)};
     }
-    const Core &core = machine_.cores[choice->core];
-    if (choice->type != op.type)
-      assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
-                                     op.type, core.name, choice->type));
-    if (core.kind != op.core)
-      assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does them",
-                                     choice->type, name(core.kind), core.name, name(op.core)));
-    return *choice;
+    for (const CoreChoice &choice : choices) {
+      const Core &core = machine_.cores[choice.core];
+      if (choice.type != op.type)
+        assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
+                                       op.type, core.name, choice.type));
+      if (core.kind != op.core)
+        assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does "
+                                       "them",
+                                       choice.type, name(core.kind), core.name, name(op.core)));
+    }
+    return choices;
   }
 
+  struct PartTime {
+    CoreChoice choice;
+    ComputeTime time;
+  };
   /// The parts of a fused operation, tile by tile: those of one core one after the other, those of
   /// different cores at the same time.
   std::variant<ComputeTime, Failure> computeParts(const Operation &op, std::vector<PartCost> &parts,
@@ -238,16 +274,24 @@ private:
       alone.flops = part.flops;
       alone.contraction = part.contraction;
       alone.domain = part.domain;
+      alone.tensors = part.tensors;
       alone.location = op.location;
       auto chosen = choose(alone, assumptions);
       if (auto *failure = std::get_if<Failure>(&chosen))
         return std::move(*failure);
-      const CoreChoice &choice = std::get<CoreChoice>(chosen);
-      auto computed = models_.at(modelFor(machine_.cores[choice.core], name_))
-                          ->compute({alone, machine_, choice.core, choice.type}, assumptions);
-      if (auto *missing = std::get_if<Issue>(&computed))
-        return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
-      const ComputeTime &time = std::get<ComputeTime>(computed);
+      auto priced = fastest<PartTime>(
+          std::get<std::vector<CoreChoice>>(chosen), assumptions,
+          [&](const CoreChoice &choice, Assumptions &words) -> std::variant<PartTime, Failure> {
+            auto computed = models_.at(modelFor(machine_.cores[choice.core], name_))
+                                ->compute({alone, machine_, choice.core, choice.type}, words);
+            if (auto *missing = std::get_if<Issue>(&computed))
+              return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
+            return PartTime{choice, std::move(std::get<ComputeTime>(computed))};
+          },
+          [](const PartTime &part) { return part.time.time; });
+      if (auto *failure = std::get_if<Failure>(&priced))
+        return std::move(*failure);
+      const auto &[choice, time] = std::get<PartTime>(priced);
       parts.push_back({choice.core, choice.type, time.time});
       ofCore[choice.core] += time.time;
       each += fmt::format("{}{} on {}: {} = {:.6g} s", each.empty() ? "" : ", ", part.name,
@@ -293,25 +337,20 @@ std::vector<std::string> fallbackTypes(const std::string &type) {
   return order;
 }
 
-std::optional<CoreChoice> chooseCore(const Operation &operation, const Machine &machine) {
+std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &machine) {
   std::vector<CoreKind> kinds{operation.core};
   if (operation.core == CoreKind::Tensor)
     kinds.push_back(CoreKind::Vector);
   for (const std::string &type : fallbackTypes(operation.type))
     for (CoreKind kind : kinds) {
-      int best = -1;
-      double fastest = 0;
-      for (size_t i = 0; i < machine.cores.size(); ++i) {
-        double rate = machine.cores[i].kind == kind ? rateOf(machine, machine.cores[i], type) : 0;
-        if (rate > fastest) {
-          fastest = rate;
-          best = static_cast<int>(i);
-        }
-      }
-      if (best >= 0)
-        return CoreChoice{best, type};
+      std::vector<CoreChoice> able;
+      for (size_t i = 0; i < machine.cores.size(); ++i)
+        if (machine.cores[i].kind == kind && rateOf(machine, machine.cores[i], type) > 0)
+          able.push_back({static_cast<int>(i), type});
+      if (!able.empty())
+        return able;
     }
-  return std::nullopt;
+  return {};
 }
 
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,

@@ -20,15 +20,16 @@ struct EstimateOptions {
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options = {});
 
-/// Which core runs the operation and in which arithmetic.
+/// A core that can run the operation, and in which arithmetic.
 struct CoreChoice {
   int core = -1;
   std::string type;
 };
-/// For each type in the order of `fallbackTypes`: the fastest core (count * peak * efficiency, then
-/// lowest index) of the kind that is asked for; for a contraction then the fastest vector core.
-/// Nothing if no core has any of the types.
-std::optional<CoreChoice> chooseCore(const Operation &operation, const Machine &machine);
+/// The cores an operation may run on; it runs on the one on which it is fastest (the first among
+/// equals). For the first type of `fallbackTypes` that any does: the cores of the kind that is
+/// asked for; for a contraction, where there is none, the vector cores. Empty if no core has any of
+/// the types.
+std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &machine);
 
 /// The type itself, then types that represent it with at least its width: fp8 -> fp16 -> bf16 ->
 /// tf32 -> fp32 -> fp64, bf16 -> fp16 -> tf32 -> …, fp16 -> bf16 -> …, int4 -> int8 -> int16 ->

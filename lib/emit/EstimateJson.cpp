@@ -1,6 +1,8 @@
 #include "lib/emit/EstimateJson.h"
+#include "lib/analysis/WhatHelps.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
+#include <cmath>
 
 using namespace llvm;
 namespace accord {
@@ -51,6 +53,15 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
   json::Array assumptions;
   for (const std::string &text : costs.assumptions)
     assumptions.push_back(jsonString(text));
+  json::Array helps;
+  for (const StepHelp &help : whatHelps(graph, costs, machine)) {
+    json::Object one{{"resource", jsonString(help.resource)},
+                     {"share", help.share},
+                     {"speedup_if_twice", help.twice}};
+    if (std::isfinite(help.unlimited))
+      one["speedup_if_unlimited"] = help.unlimited;
+    helps.push_back(std::move(one));
+  }
   return json::Object{{"command", "estimate"},
                       {"version", kVersion},
                       {"status", "done"},
@@ -66,6 +77,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                                               {"time_s", totals.time.value},
                                               {"energy_J", totals.energy.value},
                                               {"memory_bytes", jsonCount(totals.memoryBytes)}}},
+                      {"what_helps", std::move(helps)},
                       {"assumptions", std::move(assumptions)}};
 }
 

@@ -1,3 +1,4 @@
+#include "lib/analysis/WhatHelps.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/Summary.h"
 #include "lib/emit/TextTable.h"
@@ -43,6 +44,19 @@ void addDomain(const Operation &op, Line line) {
     line(a.written ? "writes" : "reads",
          fmt::format("{}{}{} at {}", a.shape, a.tensor.empty() ? "" : ", ", a.tensor,
                      a.map.empty() ? "()" : a.map));
+}
+
+/// "a faster core tc: up to 6.4x, then bandwidth hbm binds".
+std::string helpText(const OperationHelp &help) {
+  std::string what = help.resource == "kernel floor" ? "a lower kernel floor"
+                     : StringRef(help.resource).starts_with("bandwidth")
+                         ? "more " + help.resource
+                         : "a faster " + help.resource;
+  if (help.next.empty())
+    return what + ": nothing else limits it";
+  if (help.gain < 1.005)
+    return fmt::format("{} alone: nothing, {} binds as much", what, help.next);
+  return fmt::format("{}: up to {:.3g}x, then {} binds", what, help.gain, help.next);
 }
 
 /// What the backward pass does for a forward operation: those named after it, with their work.
@@ -130,6 +144,8 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
                              formatSi(cost.time.value * static_cast<double>(executions), "s")));
   }
   line("bound", cost.bound);
+  if (OperationHelp help = whatHelps(cost, plan.machine); !help.resource.empty())
+    line("helps", helpText(help));
   // The sources of the numbers in the formula: of the core, and of every memory that the operation
   // reads or writes.
   if (cost.core >= 0) {

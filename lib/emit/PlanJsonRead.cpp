@@ -127,6 +127,21 @@ bool fromJSON(const json::Value &e, TensorAccess &a, Path p) {
   return bool(
       Fields(e, p)("tensor", a.tensor)("shape", a.shape)("map", a.map)("written", a.written));
 }
+bool fromJSON(const json::Value &e, LoopTensor::Term &term, Path p) {
+  const json::Array *pair = e.getAsArray();
+  std::optional<int64_t> loop, stride;
+  if (pair && pair->size() == 2)
+    loop = (*pair)[0].getAsInteger(), stride = (*pair)[1].getAsInteger();
+  if (!loop || !stride || *loop < 0 || *loop > std::numeric_limits<unsigned>::max()) {
+    p.report("expected [loop, stride]");
+    return false;
+  }
+  term = {static_cast<unsigned>(*loop), *stride};
+  return true;
+}
+bool fromJSON(const json::Value &e, LoopTensor &t, Path p) {
+  return bool(Fields(e, p)("bits", t.elementBits)("at", t.dimensions).maybe("written", t.written));
+}
 bool fromJSON(const json::Value &e, FusedPart &part, Path p) {
   return bool(
       Fields(e, p)("name", part.name)("kind", part.kind)("core", part.core)("type", part.type)(
@@ -138,6 +153,7 @@ bool fromJSON(const json::Value &e, Operation &op, Path p) {
                   "bytes_written", op.bytesWritten)("contraction", op.contraction)
                   .maybe("given_s", op.givenSeconds)
                   .maybe("domain", op.domain)
+                  .maybe("tensors", op.tensors)
                   .maybe("parts", op.parts)
                   .maybe("accesses", op.accesses)
                   .ids("operands", op.operands)
@@ -176,22 +192,29 @@ bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
       "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)("energy_per_byte_J", m.energy)(
-      "double_buffered", m.doubleBuffered)("origins", m.origins));
+      "double_buffered", m.doubleBuffered)("efficiency", m.efficiency)("origins", m.origins));
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
   return bool(
       Fields(e, p)("name", c.name)("kind", c.kind)("count", c.count)("peak_flops_per_s", c.peak)(
           "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
-          .narrow("reads", c.reads)("efficiency", c.efficiency)("origins", c.origins));
+          .narrow("reads", c.reads)("efficiency", c.efficiency)("half_work_flops", c.halfWork)(
+              "overlap_fill", c.overlapFill)("overlap_drain", c.overlapDrain)(
+              "one_each", c.oneEach)("cycles", c.cyclesOf)("origins", c.origins));
 }
 bool fromJSON(const json::Value &e, Machine &m, Path p) {
-  return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
-                  "energy_per_flop_J", m.energyPerFlop)("cost_model", m.costModel)(
-                  "origins", m.origins)("memories", m.memories)("cores", m.cores)
-                  .location(m.location));
+  return bool(
+      Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
+          "energy_per_flop_J", m.energyPerFlop)("kernel_floor_s", m.host.kernel)(
+          "microbatch_cost_s", m.host.microbatch)("step_cost_s", m.host.step)(
+          "cost_model", m.costModel)("origins", m.origins)("memories", m.memories)("cores", m.cores)
+          .location(m.location));
 }
 bool fromJSON(const json::Value &e, PartCost &c, Path p) {
   return bool(Fields(e, p).narrow("core", c.core)("type", c.type)("compute_s", c.compute));
+}
+bool fromJSON(const json::Value &e, Tile &t, Path p) {
+  return bool(Fields(e, p).narrow("memory", t.memory)("extents", t.extents).ids("order", t.order));
 }
 bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
   return bool(
@@ -199,6 +222,8 @@ bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
           .narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)("compute_s", c.compute)(
               "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
               "type", c.type)("bound", c.bound)("formula", c.formula)
+          .maybe("floor_s", c.floor)
+          .maybe("tiles", c.tiles)
           .maybe("parts", c.parts));
 }
 bool fromJSON(const json::Value &e, Costs &c, Path p) {

@@ -17,6 +17,9 @@ template <typename T, typename One> json::Array list(const std::vector<T> &items
 json::Array ids(const std::vector<uint32_t> &items) {
   return list(items, [](uint32_t id) { return json::Value(static_cast<int64_t>(id)); });
 }
+json::Array numbers(const std::vector<int64_t> &items) {
+  return list(items, [](int64_t n) { return json::Value(n); });
+}
 json::Array strings(const std::vector<std::string> &items) {
   return list(items, [](const std::string &s) { return jsonString(s); });
 }
@@ -63,6 +66,23 @@ json::Value write(const std::vector<Loop> &domain) {
   });
 }
 
+/// [[[loop, stride], …] per dimension].
+json::Value write(const LoopTensor &tensor) {
+  json::Array at;
+  for (const auto &terms : tensor.dimensions)
+    at.push_back(list(terms, [](const LoopTensor::Term &term) {
+      return json::Value(json::Array{static_cast<int64_t>(term.loop), term.stride});
+    }));
+  json::Object o{{"bits", tensor.elementBits}, {"at", std::move(at)}};
+  if (tensor.written)
+    o["written"] = true;
+  return o;
+}
+
+json::Value write(const std::vector<LoopTensor> &tensors) {
+  return list(tensors, [](const LoopTensor &tensor) { return write(tensor); });
+}
+
 json::Value write(const Operation &op) {
   json::Object o{{"name", jsonString(op.name)},   {"kind", jsonString(op.kind)},
                  {"phase", name(op.phase)},       {"core", name(op.core)},
@@ -74,6 +94,8 @@ json::Value write(const Operation &op) {
     o["given_s"] = *op.givenSeconds;
   if (!op.domain.empty())
     o["domain"] = write(op.domain);
+  if (!op.tensors.empty())
+    o["tensors"] = write(op.tensors);
   if (!op.parts.empty())
     o["parts"] = list(op.parts, [](const FusedPart &part) {
       return json::Value(json::Object{{"name", jsonString(part.name)},
@@ -142,6 +164,9 @@ json::Value write(const Machine &m) {
                  {"idle_W", m.idle.value},
                  {"tdp_W", m.tdp.value},
                  {"energy_per_flop_J", m.energyPerFlop.value},
+                 {"kernel_floor_s", m.host.kernel.value},
+                 {"microbatch_cost_s", m.host.microbatch.value},
+                 {"step_cost_s", m.host.step.value},
                  {"cost_model", jsonString(m.costModel)},
                  {"origins", origins(m.origins)},
                  {"memories", list(m.memories,
@@ -154,12 +179,16 @@ json::Value write(const Machine &m) {
                                                       {"latency_s", l.latency.value},
                                                       {"energy_per_byte_J", l.energy.value},
                                                       {"double_buffered", l.doubleBuffered},
+                                                      {"efficiency", l.efficiency},
                                                       {"origins", origins(l.origins)}});
                                    })},
                  {"cores", list(m.cores, [](const Core &c) {
                     json::Object peak;
                     for (const auto &[type, rate] : c.peak)
                       peak[json::ObjectKey(json::fixUTF8(type))] = rate.value;
+                    json::Object cycles;
+                    for (const auto &[kind, count] : c.cyclesOf)
+                      cycles[json::ObjectKey(json::fixUTF8(kind))] = count;
                     return json::Value(json::Object{{"name", jsonString(c.name)},
                                                     {"kind", name(c.kind)},
                                                     {"count", c.count},
@@ -170,6 +199,11 @@ json::Value write(const Machine &m) {
                                                     {"dataflow", jsonString(c.dataflow)},
                                                     {"reads", c.reads},
                                                     {"efficiency", c.efficiency},
+                                                    {"half_work_flops", c.halfWork.value},
+                                                    {"overlap_fill", c.overlapFill},
+                                                    {"overlap_drain", c.overlapDrain},
+                                                    {"one_each", c.oneEach},
+                                                    {"cycles", std::move(cycles)},
                                                     {"origins", origins(c.origins)}});
                   })}};
   addLocation(o, m.location);
@@ -190,6 +224,14 @@ json::Value write(const Costs &costs) {
                                         {"type", jsonString(c.type)},
                                         {"bound", jsonString(c.bound)},
                                         {"formula", jsonString(c.formula)}};
+                         if (c.floor.value > 0)
+                           o["floor_s"] = c.floor.value;
+                         if (!c.tiles.empty())
+                           o["tiles"] = list(c.tiles, [](const Tile &tile) {
+                             return json::Value(json::Object{{"memory", tile.memory},
+                                                             {"extents", numbers(tile.extents)},
+                                                             {"order", ids(tile.order)}});
+                           });
                          if (!c.parts.empty())
                            o["parts"] = list(c.parts, [](const PartCost &part) {
                              return json::Value(json::Object{{"core", part.core},

@@ -1,7 +1,10 @@
 #include "lib/emit/Summary.h"
+#include "lib/analysis/WhatHelps.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/TextTable.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -98,7 +101,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
     const OperationCost &cost = costs.operations[id];
     if (op.body != kNone || (cost.time.value == 0 && op.flops == 0))
       continue;
-    static constexpr const char *kShort[] = {"fwd", "d-grad", "w-grad", "update", "comm"};
+    static constexpr const char *kShort[] = {"fwd", "d-grad", "w-grad", "update", "comm", "again"};
     table.row({op.name, kShort[static_cast<unsigned>(op.phase)],
                cost.core >= 0 ? machine.cores[cost.core].name : "-",
                std::to_string(static_cast<int64_t>(graph.executions(id))),
@@ -114,6 +117,17 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   if (totals.energy.value > 0)
     lines.add("energy", formatSi(totals.energy.value, "J") + " per step");
   lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
+  constexpr size_t kMost = 3;
+  bool first = true;
+  std::vector<StepHelp> helps = whatHelps(graph, costs, machine);
+  for (const StepHelp &help : llvm::ArrayRef(helps).take_front(kMost)) {
+    std::string most =
+        std::isfinite(help.unlimited) ? fmt::format(", at most {:.3g}x", help.unlimited) : "";
+    lines.add(first ? "what helps" : "",
+              fmt::format("{}, {:.3g} % of the busy time: twice of it {:.3g}x as fast{}",
+                          help.resource, 100 * help.share, help.twice, most));
+    first = false;
+  }
   return inked(style, Ink::Bold, graph.model + " on " + machine.name) +
          fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) +
          table.text(style) + lines.text;

@@ -11,6 +11,13 @@ struct PartCost {
   Seconds compute;
 };
 
+/// The tile of an operation that one memory holds at a time.
+struct Tile {
+  int memory = 0;               ///< index into Machine::memories, at least 1
+  std::vector<int64_t> extents; ///< by loop of `Operation::domain`
+  std::vector<unsigned> order;  ///< the loops that step from tile to tile, the outermost first
+};
+
 struct OperationCost {
   int core = -1;            ///< index into Machine::cores; -1: no core needed (view) or a repeat
   Seconds time;             ///< of one execution
@@ -18,11 +25,14 @@ struct OperationCost {
   Seconds compute;          ///< at the core's peak
   std::vector<Bytes> bytes; ///< per memory level, as in Machine::memories
   std::vector<Seconds> transfer; ///< per memory level
+  std::vector<Tile> tiles; ///< by memory, of an operation whose traffic follows from a mapping
+  Seconds floor;           ///< no execution takes less: what starting it takes
   Joules energy;
   std::string model; ///< the cost model that priced it: "peak", "array", …; "schedule" for a repeat
   std::string
       type; ///< arithmetic whose peak was used; differs from the operation's type after a fallback
-  std::string bound;   ///< "compute", "bandwidth hbm", "view", or "critical path" for a repeat
+  std::string bound; ///< "compute", "bandwidth hbm", "kernel floor", "view", or "critical path" for
+                     ///< a repeat
   std::string formula; ///< in symbols and with the numbers substituted, for `accord explain`
   /// Of a fused operation, one per `Operation::parts`: `compute` is the largest of the cores' sums.
   std::vector<PartCost> parts;

@@ -24,7 +24,10 @@ public:
         loads_(graph.regions.size()) {}
 
   std::variant<Schedule, std::vector<Issue>> run() {
-    if (sumOfWork(graph_, durations_) >= kLongestStep)
+    double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value +
+                  machine_.host.step.value;
+    if (sumOfWork(graph_, durations_) >= kLongestStep ||
+        host * 1e12 >= static_cast<double>(kLongestStep) / 2)
       return std::vector<Issue>{
           {"A0452",
            fmt::format(
@@ -37,12 +40,16 @@ public:
     schedule_.regions.resize(graph_.regions.size());
     region(kMicrobatchRegion);
     region(kUpdateRegion);
+    wait(kMicrobatchRegion, machine_.host.microbatch);
+    wait(kUpdateRegion, machine_.host.step);
     const RegionSchedule &micro = schedule_.regions[kMicrobatchRegion],
                          &update = schedule_.regions[kUpdateRegion];
     schedule_.step = {graph_.microbatches * micro.length.value + update.length.value};
     auto [microBound, microProof] = bound(kMicrobatchRegion);
     auto [updateBound, updateProof] = bound(kUpdateRegion);
-    schedule_.bound = {graph_.microbatches * microBound + updateBound};
+    schedule_.bound = {graph_.microbatches *
+                           (microBound + Picoseconds::ceil(machine_.host.microbatch).value) +
+                       updateBound + Picoseconds::ceil(machine_.host.step).value};
     if (updateBound == 0 || microProof == updateProof)
       schedule_.proof = microProof;
     else if (microBound == 0)
@@ -53,6 +60,15 @@ public:
   }
 
 private:
+  /// The host prepares what a top region does before its first operation starts.
+  void wait(RegionId top, Seconds host) {
+    Picoseconds time = Picoseconds::ceil(host);
+    RegionSchedule &schedule = schedule_.regions[top];
+    schedule.length.value += time.value;
+    for (Slot &slot : schedule.slots)
+      slot.start.value += time.value;
+  }
+
   /// Share of a memory's bandwidth, rounded up.
   int64_t share(OperationId id, size_t memory) const {
     double transfer = costs_.operations[id].transfer[memory].value * 1e12,

@@ -13,7 +13,8 @@ struct ScheduleOptions {
 };
 
 /// One schedule per region. A repeat is one unit of count * length that holds the cores and
-/// memories its body uses all the while. An operation holds its core (one lane per core: it is
+/// memories its body uses all the while. Micro-batches and the update start with what they cost
+/// the host (`Machine::host`). An operation holds its core (one lane per core: it is
 /// spread over all `count` instances) and the share transfer / time of each memory's bandwidth.
 /// `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the update
 /// follow one another), each the largest of its critical path (max-plus, iterations may overlap),

@@ -137,6 +137,8 @@ void proveTiming(Proof &p) {
   p.checked("earliest and latest starts agree with the schedule");
 }
 
+/// In whole picoseconds, rounded up.
+Count hostTime(Seconds time) { return static_cast<Count>(std::ceil(time.value * 1e12)); }
 } // namespace
 
 void proveBound(Proof &p) {
@@ -158,7 +160,10 @@ void proveBound(Proof &p) {
   // Work is rounded per operation: allow a picosecond for each.
   Count rounding = static_cast<Count>(p.plan.graph.microbatches + 1) *
                    (static_cast<Count>(p.plan.graph.operations.size()) + 1);
-  Count derived = static_cast<Count>(p.plan.graph.microbatches) * micro.most() + update.most();
+  Count microHost = hostTime(p.plan.machine.host.microbatch),
+        stepHost = hostTime(p.plan.machine.host.step);
+  Count derived = static_cast<Count>(p.plan.graph.microbatches) * (micro.most() + microHost) +
+                  update.most() + stepHost;
   if (!micro.complete || !update.complete)
     p.trusted("the bound of {} ps is taken as given, the arithmetic over the first and last "
               "iterations gives {:.0f} ps",

@@ -42,8 +42,9 @@ double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKin
     floats = true;
   if (floats)
     p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  return flops > 0 ? flops / (static_cast<double>(core.count) * peakOf(core, type, p.plan.machine) *
-                              core.efficiency)
+  return flops > 0 ? (flops + core.halfWork.value) /
+                         (static_cast<double>(core.count) * peakOf(core, type, p.plan.machine) *
+                          core.efficiency)
                    : 0;
 }
 
@@ -83,7 +84,7 @@ double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   return largest(least);
 }
 
-void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) {
+void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, unsigned &windows) {
   const Operation &op = p.operation(id);
   const OperationCost &cost = p.plan.costs.operations[id];
   const Machine &machine = p.plan.machine;
@@ -122,20 +123,37 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) 
   }
   double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
          flops = static_cast<double>(op.flops);
-  double energy = flops * machine.energyPerFlop.value, time = cost.compute.value;
+  double energy = flops * machine.energyPerFlop.value;
+  bool mapped = !cost.tiles.empty();
+  if (mapped && !proveTiles(p, op, cost))
+    ++windows;
   size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
-    double moved = m < levels ? bytes : 0;
+    double said = m < cost.bytes.size() ? cost.bytes[m].value : 0, moved = m < levels ? bytes : 0;
+    if (mapped && m < levels) {
+      if (said < moved * (1 - 1e-9))
+        p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B",
+               op.name, memory.name, said, moved);
+      moved = said;
+    }
     energy += moved * memory.energy.value;
-    double transfer = moved > 0 && memory.bandwidth.value > 0
-                          ? memory.latency.value + moved / memory.bandwidth.value
-                          : 0;
+    double transfer =
+        moved > 0 && memory.bandwidth.value > 0
+            ? memory.latency.value + moved / (memory.bandwidth.value * memory.efficiency)
+            : 0;
     differs(("transfer time at " + memory.name).c_str(), cost.transfer[m].value, transfer);
-    differs(("traffic at " + memory.name).c_str(), m < cost.bytes.size() ? cost.bytes[m].value : 0,
-            moved);
-    time = std::max(time, transfer);
+    differs(("traffic at " + memory.name).c_str(), said, moved);
   }
+  // From the core outwards: a memory is filled while it is used, or before.
+  double time = cost.compute.value;
+  for (size_t m = levels; m-- > 0;) {
+    bool before = m + 1 < levels && !machine.memories[m + 1].doubleBuffered &&
+                  machine.memories[m + 1].kind != "cache";
+    time = before ? time + cost.transfer[m].value : std::max(time, cost.transfer[m].value);
+  }
+  if (time > 0)
+    time = std::max(time, machine.host.kernel.value);
   if (cost.model == "peak" && op.parts.empty()) {
     differs("compute time", cost.compute.value, compute);
   } else {
@@ -161,6 +179,7 @@ bool proveCosts(Proof &p) {
   }
   p.durations.assign(operations.size(), 0);
   std::map<std::string, unsigned> given;
+  unsigned windows = 0;
   for (OperationId id = 0; id < operations.size(); ++id) {
     if (operations[id].body != kNone)
       continue;
@@ -179,7 +198,7 @@ bool proveCosts(Proof &p) {
       return false;
     }
     p.durations[id] = Picoseconds::ceil(cost.time).value;
-    proveOne(p, id, given);
+    proveOne(p, id, given, windows);
   }
   long double sum = 0;
   for (OperationId id = 0; id < operations.size(); ++id)
@@ -191,6 +210,10 @@ bool proveCosts(Proof &p) {
     return false;
   }
   p.checked("times, traffic and energy of operations follow from their work and the machine");
+  if (windows)
+    p.trusted("the traffic of {} operations whose tiles overlap is taken as given, it is not below "
+              "their tensors",
+              windows);
   for (const auto &[model, count] : given)
     if (model == "array" || model == "vector")
       p.trusted("the utilization of {} operations by cost model '{}' is taken as given, no time is "

@@ -33,6 +33,8 @@ struct Proof {
 
 /// Costs from FLOPs, bytes and the machine. False: too broken to go on.
 bool proveCosts(Proof &);
+/// Traffic and room of an operation's tiles. False: not followed (windows), or malformed.
+bool proveTiles(Proof &, const Operation &, const OperationCost &);
 /// One slot for each operation, durations, lengths, the step. False: too broken to replay.
 bool proveSlots(Proof &);
 /// Dependences, cores, bandwidth and memory by walking the whole step.

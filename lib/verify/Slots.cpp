@@ -1,6 +1,7 @@
 // Each operation once, as long as it costs, and lengths that add up.
 #include "lib/verify/Proof.h"
 #include <algorithm>
+#include <cmath>
 
 namespace accord {
 
@@ -16,8 +17,11 @@ bool proveSlots(Proof &p) {
   std::vector<unsigned> slots(graph.operations.size());
   Count longest = 0;
   for (RegionId r = 0; r < graph.regions.size(); ++r) {
-    int64_t end = 0;
     const RegionSchedule &region = schedule.regions[r];
+    double host = r == kMicrobatchRegion ? p.plan.machine.host.microbatch.value
+                  : r == kUpdateRegion   ? p.plan.machine.host.step.value
+                                         : 0;
+    int64_t end = static_cast<int64_t>(std::ceil(host * 1e12));
     for (const Slot &slot : region.slots) {
       if (slot.operation >= graph.operations.size() || p.operation(slot.operation).region != r) {
         p.find("A0909", {}, "region '{}' has a slot for operation {}, which is not in it",
@@ -47,6 +51,9 @@ bool proveSlots(Proof &p) {
                (slot.instance < 0 || slot.instance >= p.plan.machine.cores[core].count))
         p.find("A0903", op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
                slot.instance, p.plan.machine.cores[core].name, p.plan.machine.cores[core].count);
+      if (static_cast<double>(slot.start.value) < host * 1e12 - 0.5)
+        p.find("A0907", op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it",
+               op.name, slot.start.value, host * 1e12);
       end = std::max(end, slot.start.value + slot.duration.value);
     }
     if (end != region.length.value)

@@ -68,8 +68,8 @@ TEST(Estimate, RooflineOfPublishedMachine) {
 
 TEST(Estimate, TypesFallBackUpwardInWidth) {
   auto choice = [](const Operation &op, const Machine &m) {
-    auto c = chooseCore(op, m);
-    return c ? m.cores[c->core].name + " " + c->type : std::string("none");
+    auto c = chooseCores(op, m);
+    return c.empty() ? std::string("none") : m.cores[c[0].core].name + " " + c[0].type;
   };
   Machine m = a100();
   EXPECT_EQ(choice(gemm(1, 1, 1, "bf16"), m), "tc bf16");
