@@ -43,17 +43,22 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
                          const std::string &how, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
   double clock = q.machine.clock.value, implied = peak.value / flopsPerCycle(core);
-  if (!(std::abs(implied - clock) <= 0.01 * clock)) {
-    if (clock > 0)
-      assumptions.insert(fmt::format("core '{}' does {} at {:.4g} times the rate of its {}: its "
-                                     "cycles are shorter by that",
-                                     core.name, q.type, implied / clock,
-                                     core.rows > 0 ? "array" : "lanes"));
+  if (clock > 0 && !(std::abs(implied - clock) <= 0.01 * clock))
+    assumptions.insert(fmt::format("core '{}' does {} at {:.4g} times the rate of its {}: its "
+                                   "cycles are shorter by that",
+                                   core.name, q.type, implied / clock,
+                                   core.rows > 0 ? "array" : "lanes"));
+  if (!(std::abs(implied - clock) <= 1e-9 * clock))
     clock = implied;
-  }
-  return {Seconds(cycles / (clock * core.efficiency)),
-          fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g}), cycles = {}",
-                      cycles, clock, core.efficiency, how)};
+  double flops = static_cast<double>(q.operation.flops),
+         slower = flops > 0 ? (flops + core.halfWork.value) / flops : 1;
+  std::string formula = fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g})",
+                                    cycles, clock, core.efficiency);
+  if (slower != 1)
+    formula = fmt::format("(1 + half_work / flops) * cycles / (clock * efficiency) = (1 + {:.6g} / "
+                          "{:.0f}) * {:.15g} / ({:.6g} * {:.6g})",
+                          core.halfWork.value, flops, cycles, clock, core.efficiency);
+  return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};
 }
 
 void assumeSpread(const CostQuery &q, Assumptions &assumptions) {

@@ -14,9 +14,9 @@ int64_t instancesFor(const Core &);
 /// flops / (instances * peak * efficiency).
 ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 
-/// cycles / (clock * efficiency) for cycles of an array or of lanes, `how` being their formula. The
-/// clock is the machine's, unless the peak of one instance differs from that of its geometry by
-/// more than 1 % (another arithmetic, or no clock at all): then peak / FLOP per cycle.
+/// (1 + half_work / flops) * cycles / (clock * efficiency) for cycles of an array or of lanes,
+/// `how` being their formula. The clock is the machine's, or peak / FLOP per cycle where that
+/// differs: the peak is of another arithmetic, or there is no clock.
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles,
                          const std::string &how, Assumptions &);
 
