@@ -9,16 +9,17 @@ namespace accord {
 /// unless the machine states one (or a calibration fitted it).
 std::unique_ptr<CostModel> makePeakModel();
 
-/// Systolic array: flops / (count * peak * efficiency * utilization). A contraction of M x K by K x
-/// N is cut into tiles of rows x cols, partial tiles cost as much as full ones: utilization = (a*b)
-/// / (ceil(a/rows)*rows * ceil(b/cols)*cols) with (a, b) mapped on rows and columns = (K, N) weight
-/// stationary, (M, N) output stationary, (K, M) input stationary (Samajdar et al., SCALE-Sim,
-/// ISPASS 2020, table of mappings). K is the product of the reduction loops, N the last parallel
-/// loop of the domain, M the product of the others.
+/// Systolic array: cycles / (clock * efficiency), the cycles being those of the product that the
+/// operation's tensors state (`gemmOf`, `convolutionOf`; of its domain alone where it has none) in
+/// the core's dataflow (weight stationary where it states none), with its overlaps: `systolicCost`.
+/// All instances share the folds, or one does them all where each operation runs on one. An
+/// operation whose FLOPs are not two per point of that product counts as flops / (2 * points) of
+/// them. What is no contraction runs at the peak.
 std::unique_ptr<CostModel> makeArrayModel();
 
-/// Lanes: flops / (count * peak * efficiency * utilization), utilization = e / (ceil(e / L) * L)
-/// with e elements (the product of the parallel loops) and L = count * lanes.
+/// Lanes: cycles / (clock * efficiency), the cycles being those of `elementCycles`, or of
+/// `rowCycles` where the domain reduces. A lane takes for an element what the core states for the
+/// kind of operation, else a cycle for each FLOP.
 std::unique_ptr<CostModel> makeVectorModel();
 
 } // namespace accord

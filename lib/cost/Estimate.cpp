@@ -276,6 +276,7 @@ private:
       alone.flops = part.flops;
       alone.contraction = part.contraction;
       alone.domain = part.domain;
+      alone.tensors = part.tensors;
       alone.location = op.location;
       auto chosen = choose(alone, assumptions);
       if (auto *failure = std::get_if<Failure>(&chosen))

@@ -30,9 +30,21 @@ double peakOf(const Core &core, const std::string &type, const Machine &machine)
                          : static_cast<double>(core.lanes) * machine.clock.value;
 }
 
-/// What the kind of an operation and its arithmetic allow; the least time at the core's peak.
-double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKind kind,
-                 const std::string &asked, const std::string &type, double flops, int index) {
+/// An operation, or a part of one.
+struct Arithmetic {
+  const std::string &name, &kind;
+  CoreKind wants;
+  const std::string &asked; ///< type
+  double flops;
+  const std::vector<Loop> &domain;
+};
+
+/// What the kind of an operation and its arithmetic allow; the least time at the core's peak, or,
+/// if it is less, with the cycles that the core states for the kind (not where `peak` is the
+/// model).
+double proveCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type,
+                 int index, bool peak) {
+  const auto &[what, sort, kind, asked, flops, domain] = part;
   const Core &core = p.plan.machine.cores[index];
   if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
     p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind),
@@ -42,26 +54,35 @@ double proveCore(Proof &p, const Operation &op, const std::string &what, CoreKin
     floats = true;
   if (floats)
     p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  return flops > 0 ? (flops + core.halfWork.value) /
-                         (static_cast<double>(core.oneEach ? 1 : core.count) *
-                          peakOf(core, type, p.plan.machine) * core.efficiency)
-                   : 0;
+  double rate = static_cast<double>(core.oneEach ? 1 : core.count) *
+                peakOf(core, type, p.plan.machine) * core.efficiency,
+         least = flops > 0 ? (flops + core.halfWork.value) / rate : 0;
+  if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
+    double points = 1;
+    for (const Loop &loop : domain)
+      points *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+    least = std::min(least, points * stated->second / rate);
+  }
+  return least;
 }
 
 /// Time of the arithmetic at the peak. Of a fused operation: the largest sum of a core, and whether
 /// the plan adds up what it says of the parts.
 double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
-    return proveCore(p, op, op.name, op.core, op.type, cost.type, static_cast<double>(op.flops),
-                     cost.core);
+    return proveCore(p, op,
+                     {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain},
+                     cost.type, cost.core, cost.model == "peak");
   std::map<int, double> least, said;
   Count flops = 0;
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
     flops += part.flops;
-    double time = proveCore(p, op, part.name, part.core, part.type, one.type,
-                            static_cast<double>(part.flops), one.core);
+    double time = proveCore(
+        p, op,
+        {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain},
+        one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
       p.find("A0910", op.location,
              "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,

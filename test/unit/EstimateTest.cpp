@@ -84,19 +84,44 @@ TEST(Estimate, TypesFallBackUpwardInWidth) {
   EXPECT_EQ(choice(add, m), "none"); // never on a tensor core
 }
 
-TEST(Estimate, ArrayIsQuantizedToTiles) {
-  // TPU v1 (Jouppi et al., ISCA 2017): 256 x 256 array at 700 MHz = 92 TOP/s.
+TEST(Estimate, ArrayIsQuantizedToFolds) {
+  // TPU v1 (Jouppi et al., ISCA 2017): 256 x 256 array at 700 MHz = 92 TOP/s, which is reached but
+  // for the cycles in which the array fills before the first fold and drains after the last one.
   Machine m = a100();
   m.clock = Hertz(700e6);
   m.cores[0].rows = m.cores[0].cols = 256;
   m.cores[0].peak = {};
   m.cores[0].dataflow = "weight_stationary";
+  m.cores[0].overlapFill = m.cores[0].overlapDrain = true;
+  OperationCost overlapped = priceOne(gemm(100000, 512, 512, "int8"), m);
+  EXPECT_NEAR(overlapped.compute.value * 700e6, 4 * 100000 + 256 + 256 + 256 - 2, 1e-6);
+  EXPECT_NEAR(2.0 * 100000 * 512 * 512 / overlapped.compute.value, 91.75e12, 0.2e12);
+  // Without overlap each of the four folds pays for it: SCALE-Sim's 2 R + C + M - 2.
+  m.cores[0].overlapFill = m.cores[0].overlapDrain = false;
   OperationCost full = priceOne(gemm(100000, 512, 512, "int8"), m);
-  EXPECT_NEAR(2.0 * 100000 * 512 * 512 / full.compute.value, 91.75e12, 0.01e12);
+  EXPECT_NEAR(full.compute.value * 700e6, 4 * (2 * 256 + 256 + 100000 - 2), 1e-6);
   EXPECT_EQ(full.model, "array");
-  // K = 257 needs two rows of tiles: half of the array idles in one of them.
+  // K = 257 needs two rows of folds: most of the array idles in one of them.
   OperationCost partial = priceOne(gemm(100000, 512, 257, "int8"), m);
   EXPECT_NEAR(partial.compute.value, full.compute.value, 1e-12);
+  // Two arrays share the folds, unless each operation runs on one of them.
+  m.cores[0].count = 2;
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2,
+              1e-12);
+  m.cores[0].oneEach = true;
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value, 1e-12);
+  m.cores[0].count = 1;
+  m.cores[0].oneEach = false;
+  // The rate of another arithmetic, and a machine that states its peak alone.
+  m.cores[0].peak = {{"int8", FlopsPerSecond(2 * 2 * 256 * 256 * 700e6)}};
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2,
+              1e-12);
+  Hertz clock = m.clock;
+  m.clock = Hertz(0);
+  EXPECT_NEAR(priceOne(gemm(100000, 512, 512, "int8"), m).compute.value, full.compute.value / 2,
+              1e-12);
+  m.clock = clock;
+  m.cores[0].peak = {};
   // Output stationary maps M instead of K.
   m.cores[0].dataflow = "output_stationary";
   EXPECT_NEAR(priceOne(gemm(257, 256, 1000, "int8"), m).compute.value,
@@ -114,6 +139,14 @@ TEST(Estimate, LanesAreQuantized) {
   op.flops = 129;
   op.domain = {{129, IteratorKind::Parallel}};
   EXPECT_NEAR(priceOne(op, m).time.value, 2e-9, 1e-18); // two passes
+  op.kind = "tanh";
+  m.cores[1].cyclesOf["tanh"] = 27;
+  EXPECT_NEAR(priceOne(op, m).time.value, 54e-9, 1e-18);
+  // One row across all lanes: 8 rounds of 5 FLOP, and 7 steps to combine maximum and sum each.
+  op.kind = "softmax";
+  op.domain = {{1024, IteratorKind::Reduction}};
+  op.flops = 5 * 1024;
+  EXPECT_NEAR(priceOne(op, m).compute.value, (8 * 5 + 2 * 7) * 1e-9, 1e-18);
 }
 
 TEST(Estimate, SaysWhatIsMissing) {

@@ -13,6 +13,7 @@ FORBIDDEN = {
     "lib/": (("passes/", "tools/", "test/"), ()),
     "lib/verify/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/verify/", "lib/model/", "lib/support/")),
     "lib/model/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/model/", "lib/support/")),
+    "lib/array/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/array/", "lib/model/", "lib/support/")),
     "lib/support/": (("lib/", "dialects/", "z3"), ("lib/support/",)),
     "lib/solve/": (("lib/", "dialects/", "mlir/"), ("lib/solve/", "lib/analysis/", "lib/model/", "lib/support/")),
     "lib/interpret/": (("lib/", "z3"), ("lib/interpret/", "lib/support/")),
