@@ -1,6 +1,7 @@
 // First answers of the search: always the same family of tilings, those of them that fit.
 #include "lib/tile/Search.h"
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace accord::tile {
@@ -29,8 +30,9 @@ void Search::fill(unsigned level, std::vector<int64_t> tile, const std::vector<u
     return;
   for (unsigned loop : turn) {
     const std::vector<int64_t> &extents = *frames[level].extents[loop];
-    int index = largest(level, loop, static_cast<int>(extents.size()) - 1, tile.data());
-    tile[loop] = std::max(tile[loop], extents[index]);
+    Index most = static_cast<Index>(extents.size() - 1);
+    auto at = std::lower_bound(extents.begin(), extents.end(), tile[loop]) - extents.begin();
+    tile[loop] = extents[largest(level, loop, static_cast<Index>(at), most, tile.data())];
   }
   for (unsigned loop : turn)
     setTile(level, loop, tile[loop]);
@@ -44,9 +46,12 @@ void Search::incumbents(unsigned level) {
   auto groups = classes(level);
   if (groups.empty())
     return; // nothing to decide: `assign` takes it as it is
-  Choice fit;
-  relax(level, 0, everything(level), fit);
-  Objective ideal = objective(level, f.compute, leastBits(level, nullptr));
+  Box box;
+  for (unsigned loop : f.open)
+    box.high[loop] = static_cast<Index>(f.extents[loop]->size() - 1);
+  if (!bounds(level, box))
+    return;
+  Objective ideal = box.value;
   auto done = [&] { return cut || (found && !improves(ideal)); };
 
   std::vector<int64_t> least(loops);
@@ -88,9 +93,17 @@ void Search::incumbents(unsigned level) {
           }
       return tile;
     };
-    double side = 1;
-    while (side < 1e18 && shape.footprintBits(cube(side * 1.4).data()) <= clock.room(level))
-      side *= 1.4;
+    auto fits = [&](double side) {
+      return shape.footprintBits(cube(side).data()) <= clock.room(level);
+    };
+    double side = 1, step = 2;
+    while (side < 1e18 && fits(side * step))
+      side *= step;
+    for (int halvings = 0; halvings < 5; ++halvings) {
+      step = std::sqrt(step);
+      if (fits(side * step))
+        side *= step;
+    }
     fill(level, cube(side), flat(turn));
   }
 }

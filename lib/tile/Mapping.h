@@ -49,8 +49,9 @@ struct Level {
 using ComputeOfTile = std::function<Seconds(std::span<const int64_t> extents)>;
 
 struct SearchLimits {
-  /// Tilings and partial tilings looked at, for all levels together. No clock: the same everywhere.
-  int64_t nodes = 50000;
+  /// Tilings and ranges of tilings looked at, for all levels together. No clock: the same
+  /// everywhere.
+  int64_t nodes = 20000;
 };
 
 struct TensorTraffic {

@@ -1,7 +1,8 @@
 #include "lib/tile/Search.h"
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <queue>
+#include <utility>
 
 namespace accord::tile {
 namespace {
@@ -96,24 +97,21 @@ void Search::enter(unsigned level, unsigned parent) {
     if (f.extents[i]->size() > 1)
       f.open.push_back(i);
   }
-  // The last loop decided takes the largest extent that fits: let it be the one of most extents.
+  // Few extents first: what is decided early is decided in full soon.
   std::sort(f.open.begin(), f.open.end(), [&](unsigned a, unsigned b) {
     return std::pair(f.extents[a]->size(), a) < std::pair(f.extents[b]->size(), b);
   });
   f.compute = computeWith(level, 0);
 }
 
-/// Seconds of the arithmetic if loops not yet decided are not cut at this level: no way to decide
-/// them takes less, because to cut never makes it less.
-double Search::computeWith(unsigned level, size_t decided) {
+/// Seconds of the arithmetic if only the `decided` loops (mask) are cut at this level: no way to
+/// decide the others takes less, because to cut never makes it less.
+double Search::computeWith(unsigned level, uint32_t decided) {
   if (traffic)
     return 0;
-  const Frame &f = frames[level];
   const Split *splits[kMaxLoops];
   for (unsigned i = 0; i < loops; ++i)
-    splits[i] = &frames[f.parent].split[i];
-  for (size_t at = 0; at < decided; ++at)
-    splits[f.open[at]] = &f.split[f.open[at]];
+    splits[i] = &frames[decided >> i & 1 ? level : frames[level].parent].split[i];
   double seconds = computeOf(compute, splits, loops).value;
   if (!(seconds >= 0) || !std::isfinite(seconds))
     broken = true;
@@ -174,87 +172,143 @@ bool Search::improves(const Objective &value) const {
   return !found || value.below(incumbent, nearest + 1);
 }
 
-/// For each undecided loop the largest extent that fits if all other undecided ones take their
-/// least. No completion has larger ones, so that traffic and trips of these are a bound.
-bool Search::relax(unsigned level, size_t depth, const Choice &most, Choice &into) {
+/// Narrows a box to what fits and computes what none of its tilings undercuts; false if there is
+/// nothing in it that is wanted.
+bool Search::bounds(unsigned level, Box &box) {
+  if (!spend())
+    return false;
   Frame &f = frames[level];
   int64_t tile[kMaxLoops];
   std::copy_n(f.tile, loops, tile);
-  for (size_t at = depth; at < f.open.size(); ++at)
-    tile[f.open[at]] = f.extents[f.open[at]]->front();
+  for (unsigned loop : f.open)
+    tile[loop] = (*f.extents[loop])[box.low[loop]];
   if (shape.footprintBits(tile) > clock.room(level))
     return false;
-  for (size_t at = depth; at < f.open.size(); ++at) {
-    unsigned loop = f.open[at];
-    into[loop] = largest(level, loop, most[loop], tile);
-    setTile(level, loop, (*f.extents[loop])[into[loop]]);
+  // Of each loop the largest extent that fits if all others take their least: none of the box has
+  // larger ones, so that sums and trips of these are a bound.
+  uint32_t decided = 0;
+  for (unsigned loop : f.open) {
+    if (box.high[loop] > box.low[loop])
+      box.high[loop] = largest(level, loop, box.low[loop], box.high[loop], tile);
+    setTile(level, loop, (*f.extents[loop])[box.high[loop]]);
+    if (box.low[loop] == box.high[loop])
+      decided |= uint32_t(1) << loop;
   }
-  return true;
+  double bits = leastBits(level, nullptr);
+  box.seconds = f.compute;
+  box.value = objective(level, box.seconds, bits);
+  if (decided && improves(box.value)) {
+    box.seconds = computeWith(level, decided);
+    box.value = objective(level, box.seconds, bits);
+  }
+  box.largestFits = true;
+  for (unsigned loop : f.open)
+    tile[loop] = f.tile[loop];
+  if (shape.footprintBits(tile) > clock.room(level))
+    box.largestFits = false;
+  return improves(box.value);
 }
 
-/// Index of the largest extent of a loop, at most `most`, that fits with the others in `tile`; the
-/// least one is known to.
-int Search::largest(unsigned level, unsigned loop, int most, int64_t *tile) const {
+/// Index of the largest extent of a loop in [low, high] that fits with the others in `tile`; that
+/// of `low` is known to.
+Index Search::largest(unsigned level, unsigned loop, Index low, Index high, int64_t *tile) const {
   const std::vector<int64_t> &extents = *frames[level].extents[loop];
   int64_t before = tile[loop];
   auto fit = [&](int index) {
-    tile[loop] = extents[index];
+    tile[loop] = extents[static_cast<size_t>(index)];
     return shape.footprintBits(tile) <= clock.room(level);
   };
-  int low = 0, high = most;
+  int least = low, most = high;
   if (fit(most))
-    low = most;
+    least = most;
   else
-    while (high - low > 1) {
-      int middle = low + (high - low) / 2;
-      (fit(middle) ? low : high) = middle;
+    while (most - least > 1) {
+      int middle = least + (most - least) / 2;
+      (fit(middle) ? least : most) = middle;
     }
   tile[loop] = before;
-  return low;
+  return static_cast<Index>(least);
 }
 
-void Search::assign(unsigned level, size_t depth, const Choice &most) {
-  if (!spend())
-    return;
-  Frame &f = frames[level];
-  Choice fit;
-  if (!relax(level, depth, most, fit))
-    return;
-  double bits = leastBits(level, nullptr), seconds = f.compute;
-  if (!improves(objective(level, seconds, bits)))
-    return;
-  if (depth > 0) {
-    seconds = computeWith(level, depth);
-    if (!improves(objective(level, seconds, bits)))
-      return;
-  }
-  if (depth == f.open.size()) {
-    leave(level);
-    return;
-  }
-  unsigned loop = f.open[depth];
-  const std::vector<int64_t> &extents = *f.extents[loop];
-  for (int index = fit[loop]; index >= 0 && !cut; --index) {
-    setTile(level, loop, extents[index]);
-    if (depth + 1 < f.open.size()) {
-      assign(level, depth + 1, fit);
+/// The loop to halve: where arithmetic decides, which is known of decided loops only, one after
+/// another; else the one whose extents are furthest apart. None: all are decided.
+std::optional<unsigned> Search::widest(unsigned level, const Box &box) const {
+  const Frame &f = frames[level];
+  bool arithmetic =
+      box.value.time <= clock.total(Seconds(box.seconds), floorBits).value * (1 + kRounding);
+  std::optional<unsigned> found;
+  double most = 0;
+  for (unsigned loop : f.open) {
+    if (box.low[loop] == box.high[loop])
       continue;
+    if (arithmetic && !traffic)
+      return loop;
+    const auto &extents = *f.extents[loop];
+    double ratio = static_cast<double>(extents[static_cast<size_t>(box.high[loop])]) /
+                   static_cast<double>(extents[static_cast<size_t>(box.low[loop])]);
+    if (ratio > most) {
+      most = ratio;
+      found = loop;
     }
-    // Traffic only grows as the last tile shrinks; once the arithmetic is at its least too, all
-    // smaller ones are worse.
-    if (!spend() || !improves(objective(level, seconds, leastBits(level, nullptr))))
-      return;
-    double reached = leave(level);
-    if (level == stop && compare(reached, seconds) <= 0)
-      return;
   }
+  return found;
+}
+
+/// Best first: the box whose bound is least is halved.
+void Search::explore(unsigned level) {
+  auto later = [this](const Box &a, const Box &b) {
+    if (a.value.time != b.value.time)
+      return a.value.time > b.value.time;
+    for (unsigned l = 1; l <= nearest; ++l)
+      if (a.value.bits[l] != b.value.bits[l])
+        return a.value.bits[l] > b.value.bits[l];
+    return a.serial < b.serial; // of equals the latest, to reach tilings soon
+  };
+  std::priority_queue<Box, std::vector<Box>, decltype(later)> queue(later);
+  Frame &f = frames[level];
+  int64_t serial = 0;
+  Box box;
+  box.value = objective(level, f.compute, floorBits[level]);
+  for (unsigned loop : f.open)
+    box.high[loop] = static_cast<Index>(f.extents[loop]->size() - 1);
+  if (bounds(level, box))
+    queue.push(box);
+  while (!queue.empty() && !cut) {
+    box = queue.top();
+    queue.pop();
+    if (!improves(box.value))
+      continue;
+    auto split = widest(level, box);
+    if (!split || (box.largestFits && level == stop)) {
+      for (unsigned loop : f.open)
+        setTile(level, loop, (*f.extents[loop])[static_cast<size_t>(box.high[loop])]);
+      // Nothing in the box moves less than its largest tiles; unless it computes faster, that is
+      // all.
+      double reached = leave(level);
+      if (!split || compare(reached, box.seconds) <= 0)
+        continue;
+    }
+    Box half = box;
+    auto middle = static_cast<Index>(box.low[*split] + (box.high[*split] - box.low[*split]) / 2);
+    half.low[*split] = static_cast<Index>(middle + 1);
+    half.serial = ++serial;
+    if (bounds(level, half))
+      queue.push(half);
+    half = box;
+    half.high[*split] = middle;
+    half.serial = ++serial;
+    if (bounds(level, half))
+      queue.push(half);
+  }
+  if (level == 1 && cut)
+    openBound = std::min(box.value.time, queue.empty() ? box.value.time : queue.top().value.time);
 }
 
 /// All tiles of `level` are decided. Goes on inside, or takes them as an answer; seconds of the
 /// arithmetic.
 double Search::leave(unsigned level) {
   Frame &f = frames[level];
-  double seconds = computeWith(level, f.open.size());
+  double seconds = computeWith(level, ~uint32_t(0));
   if (level == stop) {
     f.bits = leastBits(level, &f.order);
     Objective value = objective(level, seconds, f.bits);
@@ -268,7 +322,7 @@ double Search::leave(unsigned level) {
     f.order = &order;
     f.bits = bits;
     enter(level + 1, level);
-    assign(level + 1, 0, everything(level + 1));
+    explore(level + 1);
   });
   return seconds;
 }
@@ -279,13 +333,6 @@ void Search::record(const Objective &value) {
   best.assign(stop, {});
   for (unsigned l = stop; l != 0; l = frames[l].parent)
     best[l - 1] = {{frames[l].tile, frames[l].tile + loops}, frames[l].order->loops};
-}
-
-Search::Choice Search::everything(unsigned level) const {
-  Choice most{};
-  for (unsigned loop : frames[level].open)
-    most[loop] = static_cast<int>(frames[level].extents[loop]->size()) - 1;
-  return most;
 }
 
 /// Least bits over link `level` of any mapping: the best tiling of that memory inside of the whole
@@ -306,7 +353,7 @@ void Search::searchAlone(unsigned level, unsigned parent) {
   found = cut = false;
   enter(level, parent);
   incumbents(level);
-  assign(level, 0, everything(level));
+  explore(level);
 }
 
 bool Search::run() {
@@ -340,17 +387,10 @@ bool Search::run() {
   if (nearest > 1) {
     cut = false;
     enter(1, 0);
-    assign(1, 0, everything(1));
+    explore(1);
   }
   exact = !cut && !orders.truncated() && !broken;
-  bound = incumbent.time;
-  if (!exact && !broken) {
-    enter(1, 0);
-    Choice fit;
-    relax(1, 0, everything(1), fit);
-    double bits = std::max(floorBits[1], leastBits(1, nullptr));
-    bound = std::min(bound, objective(1, frames[1].compute, bits).time);
-  }
+  bound = exact ? incumbent.time : std::min(incumbent.time, openBound);
   return !broken;
 }
 

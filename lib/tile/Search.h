@@ -14,6 +14,9 @@ struct Objective {
   bool below(const Objective &other, unsigned levels) const;
 };
 
+/// Into the extents of a loop: at most some thousands, see `candidates`.
+using Index = int16_t;
+
 class Search {
 public:
   Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
@@ -41,22 +44,29 @@ private:
     double bits = 0;
     double compute = 0; ///< seconds if the tiles around were not cut
   };
-  using Choice = std::array<int, kMaxLoops>; ///< by loop: index into its extents
+  /// Tilings of one memory: for each loop a range of its extents.
+  struct Box {
+    std::array<Index, kMaxLoops> low{}, high{};
+    Objective value;          ///< none of them is below this
+    double seconds = 0;       ///< nor computes in less
+    bool largestFits = false; ///< the largest extents of all loops together
+    int64_t serial = 0;
+  };
 
   void enter(unsigned level, unsigned parent);
-  void assign(unsigned level, size_t depth, const Choice &most);
+  void explore(unsigned level);
+  bool bounds(unsigned level, Box &box);
+  std::optional<unsigned> widest(unsigned level, const Box &box) const;
   double leave(unsigned level);
-  bool relax(unsigned level, size_t depth, const Choice &most, Choice &into);
-  int largest(unsigned level, unsigned loop, int most, int64_t *tile) const;
+  Index largest(unsigned level, unsigned loop, Index low, Index high, int64_t *tile) const;
   void setTile(unsigned level, unsigned loop, int64_t extent);
   template <class Each> void eachOrder(unsigned level, Each each);
   double leastBits(unsigned level, const Order **order);
   Objective objective(unsigned level, double seconds, double bits) const;
-  double computeWith(unsigned level, size_t decided);
+  double computeWith(unsigned level, uint32_t decided);
   bool improves(const Objective &value) const;
   void record(const Objective &value);
   bool spend();
-  Choice everything(unsigned level) const;
   void raiseFloor(unsigned level, int64_t budget);
   void searchAlone(unsigned level, unsigned parent);
   void incumbents(unsigned level);
@@ -77,6 +87,7 @@ private:
   bool traffic = false;              ///< the objective is the bits of link `stop` alone
   bool found = false, broken = false, cut = false;
   Objective incumbent;
+  double openBound = 0; ///< seconds that nothing left open by a limit undercuts
   std::map<int64_t, std::vector<int64_t>> known[2][kMaxLoops]; ///< extents inside of 0 and of 1
 };
 

@@ -163,8 +163,8 @@ TEST(Tile, MoreOfAnythingIsNeverSlower) {
       for (const NestLoop &loop : nest.loops)
         all.push_back(loop.extent);
       for (size_t t = 0; t < nest.tensors.size(); ++t) {
-        double least = elements(nest.tensors[t], all) *
-                       static_cast<double>(nest.tensors[t].elementBits) / 8;
+        double least =
+            elements(nest.tensors[t], all) * static_cast<double>(nest.tensors[t].elementBits) / 8;
         EXPECT_GE(level.tensors[t].read.value + level.tensors[t].written.value, least);
         once += least;
       }
@@ -224,7 +224,8 @@ TEST(Tile, WhatFitsMovesOnce) {
   EXPECT_DOUBLE_EQ(m.levels[0].bytes.value, once);
   EXPECT_EQ(describe(nest, dramAnd(once), m)[0],
             "vmem tile 100x200x300, all at once: A 1x, B 1x, C 1x");
-  // Half of the memory holds it no more, but a tile of C in turn with all of B still moves all once.
+  // Half of the memory holds it no more, but a tile of C in turn with all of B still moves all
+  // once.
   EXPECT_DOUBLE_EQ(mapped(nest, dramAnd(once, true)).levels[0].bytes.value, once);
   EXPECT_LT(mapped(nest, dramAnd(once, true)).levels[0].footprint.value, once / 2);
 }
@@ -234,7 +235,8 @@ TEST(Tile, DoubleBufferingOverlapsAndTakesRoom) {
   ComputeOfTile compute = [](std::span<const int64_t> e) {
     return Seconds(static_cast<double>(e[0] * e[1] * e[2]) * 1e-9);
   };
-  Mapping once = mapped(nest, dramAnd(1e6), compute), twice = mapped(nest, dramAnd(1e6, true), compute);
+  Mapping once = mapped(nest, dramAnd(1e6), compute),
+          twice = mapped(nest, dramAnd(1e6, true), compute);
   double transfer = 3 * 64 * 64 * 4 / 1e9, arithmetic = 64 * 64 * 64 * 1e-9;
   EXPECT_DOUBLE_EQ(once.time.value, transfer + arithmetic);
   EXPECT_DOUBLE_EQ(twice.time.value, std::max(transfer, arithmetic));
@@ -298,8 +300,9 @@ TEST(Tile, RefusesWhatCannotBe) {
   EXPECT_EQ(refused(nest, dramAnd(23, true)), "A0453");
   EXPECT_EQ(refused(nest, dramAnd(24, true)), "");
   auto issue = std::get<Issue>(bestMapping(nest, dramAnd(23, true), nothing));
-  EXPECT_EQ(issue.message, "memory 'vmem' has 23 B, but one tile of each tensor takes 24 B, counted "
-                           "twice because it is double buffered");
+  EXPECT_EQ(issue.message,
+            "memory 'vmem' has 23 B, but one tile of each tensor takes 24 B, counted "
+            "twice because it is double buffered");
   Nest folds = nest;
   folds.loops[0].granule = folds.loops[1].granule = 4;
   EXPECT_EQ(refused(folds, dramAnd((4 + 4 + 16) * 4)), "");
