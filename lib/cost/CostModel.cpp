@@ -83,7 +83,7 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   size_t levels = levelsOf(machine, core);
   cost.bytes.resize(machine.memories.size());
   cost.transfer.resize(machine.memories.size());
-  cost.energy = Flops(static_cast<double>(op.flops)) * machine.energyPerFlop;
+  cost.energy = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, query.type);
   for (size_t i = 0; i < levels; ++i) {
     const Memory &memory = machine.memories[i];
     cost.bytes[i] = bytes;

@@ -97,8 +97,8 @@ Seconds stallOf(const std::vector<LoadStages> &batches, const std::vector<Loaded
 }
 
 std::variant<RowsAheadStep, Issue> rowsAhead(const RowsAhead &batch, int64_t lookahead) {
-  bool sizes = std::isfinite(batch.rows) && std::isfinite(batch.row.value) && batch.row.value >= 0 &&
-               batch.shared >= 0 && batch.shared <= batch.rows;
+  bool sizes = std::isfinite(batch.rows) && std::isfinite(batch.row.value) &&
+               batch.row.value >= 0 && batch.shared >= 0 && batch.shared <= batch.rows;
   if (!sizes || !(batch.bandwidth.value > 0) || !std::isfinite(batch.bandwidth.value))
     return Issue{"A0486",
                  fmt::format("{:g} rows of {:g} B, {:g} of them shared, are fetched at {:g} B/s",
@@ -107,8 +107,8 @@ std::variant<RowsAheadStep, Issue> rowsAhead(const RowsAhead &batch, int64_t loo
                  {}};
   Seconds shared = batch.row * batch.shared / batch.bandwidth,
           fresh = batch.row * (batch.rows - batch.shared) / batch.bandwidth;
-  auto step = loadedStep({fresh, 1, Seconds(), shared + batch.compute}, lookahead,
-                         batch.row * batch.rows);
+  auto step =
+      loadedStep({fresh, 1, Seconds(), shared + batch.compute}, lookahead, batch.row * batch.rows);
   if (auto *issue = std::get_if<Issue>(&step))
     return std::move(*issue);
   RowsAheadStep out{std::get<LoadedStep>(step), {}, shared};

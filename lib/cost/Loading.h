@@ -14,6 +14,13 @@
 
 namespace accord {
 
+/// What a training says about its data: bytes of input per second that all workers read and decode
+/// together, and how many batches are loaded ahead.
+struct Loader {
+  BytesPerSecond rate;
+  int64_t prefetch = 2;
+};
+
 /// Of one batch. None negative, none infinite; one worker at least.
 struct LoadStages {
   Seconds load; ///< L: read and decode by one worker
@@ -28,7 +35,8 @@ struct LoadedStep {
   Seconds startup; ///< until the first computation: L/W + H
   Bytes queue;     ///< host memory that waiting batches take: K of them
   double gain = 1; ///< serial / step, at most 3
-  /// The stage that binds: "load", "copy", "compute", "load and copy" (one host buffer) or "serial".
+  /// The stage that binds: "load", "copy", "compute", "load and copy" (one host buffer) or
+  /// "serial".
   const char *bound = "serial";
 };
 
@@ -66,8 +74,8 @@ struct RowsAhead {
 };
 struct RowsAheadStep {
   LoadedStep step;
-  Bytes cache;      ///< rows that wait: lookahead * rows * row
-  Seconds exposed;  ///< fetching shared rows, which no lookahead hides
+  Bytes cache;     ///< rows that wait: lookahead * rows * row
+  Seconds exposed; ///< fetching shared rows, which no lookahead hides
 };
 /// Rows not shared with batches in flight are fetched ahead as in `loadedStep`, into a cache of
 /// `lookahead` batches' rows; shared ones after the update that changes them, before the

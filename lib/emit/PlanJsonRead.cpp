@@ -174,9 +174,11 @@ bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
       "regions", g.regions)("residents", g.residents));
 }
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
-  return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
-      "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)("energy_per_byte_J", m.energy)(
-      "double_buffered", m.doubleBuffered)("origins", m.origins));
+  return bool(
+      Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
+          "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)(
+          "energy_per_byte_J", m.energy)("double_buffered", m.doubleBuffered)("origins", m.origins)
+          .maybe("sector_bytes", m.sector));
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
   return bool(
@@ -188,6 +190,9 @@ bool fromJSON(const json::Value &e, Machine &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("clock_hz", m.clock)("idle_W", m.idle)("tdp_W", m.tdp)(
                   "energy_per_flop_J", m.energyPerFlop)("cost_model", m.costModel)(
                   "origins", m.origins)("memories", m.memories)("cores", m.cores)
+                  .maybe("energy_per_flop_by_type_J", m.energyPerFlopOf)
+                  .maybe("area_m2", m.area.value)
+                  .maybe("host_bandwidth_bytes_per_s", m.hostBandwidth)
                   .location(m.location));
 }
 bool fromJSON(const json::Value &e, PartCost &c, Path p) {

@@ -105,15 +105,36 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                formatSi(cost.time.value, "s"), formatSi(static_cast<double>(op.flops), ""),
                cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});
   }
+  const LoadingRow *loading = totals.loading ? &*totals.loading : nullptr;
+  if (loading && loading->step > loading->compute)
+    table.row({"input data", "fwd", "host", "1",
+               formatSi((loading->load + loading->copy).value, "s"), "0",
+               formatBytes(loading->batch.value), loading->bound});
   Lines lines(style);
   lines.text = "\n";
   lines.add("parameters", formatSi(static_cast<double>(totals.parameters), ""));
   lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
   lines.add("busy time",
             formatSi(totals.time.value, "s") + " per step, one operation after the other");
-  if (totals.energy.value > 0)
-    lines.add("energy", formatSi(totals.energy.value, "J") + " per step");
+  if (totals.stepEnergy().value > 0) {
+    std::string parts = "arithmetic " + formatSi(totals.arithmetic.value, "J");
+    for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
+      parts +=
+          fmt::format(", {} {}", machine.memories[i].name, formatSi(totals.memories[i].value, "J"));
+    lines.add("energy",
+              fmt::format("{} per step: {}, idle {}", formatSi(totals.stepEnergy().value, "J"),
+                          parts, formatSi(totals.idle.value, "J")));
+    std::string most =
+        machine.tdp.value > 0 ? fmt::format(" of {}", formatSi(machine.tdp.value, "W")) : "";
+    lines.add("power", formatSi(totals.power().value, "W") + most + " on average");
+  }
+  if (machine.area.value > 0)
+    lines.add("area", fmt::format("{:.4g} mm2", machine.area.squareMillimetres()));
   lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
+  if (loading)
+    lines.add("with loading",
+              fmt::format("{} per step ({} binds), {:.4g} times as fast as in turn",
+                          formatSi(loading->step.value, "s"), loading->bound, loading->gain));
   return inked(style, Ink::Bold, graph.model + " on " + machine.name) +
          fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) +
          table.text(style) + lines.text;

@@ -122,7 +122,7 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) 
   }
   double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
          flops = static_cast<double>(op.flops);
-  double energy = flops * machine.energyPerFlop.value, time = cost.compute.value;
+  double energy = flops * energyPerFlop(machine, cost.type).value, time = cost.compute.value;
   size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
