@@ -1,5 +1,6 @@
 #include "lib/cost/CostModel.h"
 #include "lib/cost/BuiltinModels.h"
+#include "lib/model/Lookups.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -79,13 +80,20 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   cost.bound = "compute";
   cost.formula = fmt::format("compute = {} = {:.6g} s", compute.formula, compute.time.value);
 
-  Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  const Bytes compulsory(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  std::optional<LookupRows> lookup = lookupRows(op);
   size_t levels = levelsOf(machine, core);
   cost.bytes.resize(machine.memories.size());
   cost.transfer.resize(machine.memories.size());
   cost.energy = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, query.type);
   for (size_t i = 0; i < levels; ++i) {
     const Memory &memory = machine.memories[i];
+    Bytes bytes = compulsory;
+    if (lookup && memory.sector.value > 0) {
+      bytes += Bytes(sectorOverhead(*lookup, memory.sector.value));
+      cost.formula += fmt::format("; {} rows of {} B are moved in sectors of {} B", lookup->rows,
+                                  lookup->rowBytes, memory.sector.value);
+    }
     cost.bytes[i] = bytes;
     cost.energy += bytes * memory.energy;
     if (bytes.value == 0)

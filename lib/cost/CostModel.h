@@ -47,7 +47,8 @@ public:
 
 /// time = max(compute, over the levels from device memory to the one the core reads: latency +
 /// bytes / bandwidth), with compulsory bytes at each level (Williams, Waterman, Patterson:
-/// Roofline, CACM 52(4), 2009, one roof per level). energy = flops * energyPerFlop(type) + sum over
+/// Roofline, CACM 52(4), 2009, one roof per level), and of lookups whole sectors of a
+/// level that states them. energy = flops * energyPerFlop(type) + sum over
 /// levels of bytes * energy.
 std::variant<OperationCost, Issue> roofline(const CostQuery &, const ComputeTime &, Assumptions &);
 

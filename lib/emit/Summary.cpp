@@ -133,8 +133,10 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
   if (loading)
     lines.add("with loading",
-              fmt::format("{} per step ({} binds), {:.4g} times as fast as in turn",
-                          formatSi(loading->step.value, "s"), loading->bound, loading->gain));
+              loading->prefetch == 0
+                  ? formatSi(loading->step.value, "s") + " per step, nothing overlaps"
+                  : fmt::format("{} per step ({} binds), {:.4g} times as fast as in turn",
+                                formatSi(loading->step.value, "s"), loading->bound, loading->gain));
   return inked(style, Ink::Bold, graph.model + " on " + machine.name) +
          fmt::format(", {} {} {} samples\n", graph.microbatches, times(style), graph.microbatch) +
          table.text(style) + lines.text;

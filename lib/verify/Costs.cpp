@@ -1,4 +1,5 @@
 // The roofline again, in a few lines of its own.
+#include "lib/model/Lookups.h"
 #include "lib/verify/Proof.h"
 #include <algorithm>
 #include <cmath>
@@ -127,6 +128,8 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given) 
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
     double moved = m < levels ? bytes : 0;
+    if (auto lookup = lookupRows(op); lookup && m < levels)
+      moved += sectorOverhead(*lookup, memory.sector.value);
     energy += moved * memory.energy.value;
     double transfer = moved > 0 && memory.bandwidth.value > 0
                           ? memory.latency.value + moved / memory.bandwidth.value
