@@ -62,14 +62,13 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
   auto error = emitError(accel::locationOf(holder, "capacity"))
                << "'capacity' of '" << memory.name << "' is "
                << (stated == memory.origins.end() ? "" : stated->second.text)
-               << fmt::format(", but {} of core '{}' take {:.0f} B",
-                              copies == 2 ? "two of the smallest tiles (one is filled while one is "
-                                            "used)"
-                                          : "the smallest tile",
-                              core.name, need);
+               << fmt::format(", but core '{}' needs {:.0f} B for {}", core.name, need,
+                              copies == 2 ? "two smallest tiles: one is filled while one is "
+                                            "used"
+                                          : "the smallest tile");
   error.attachNote(accel::locationOf(op, "array"))
-      << fmt::format("one fold of {} x {} holds {} x {} elements and the {} and {} that pass them",
-                     core.rows, core.cols, core.rows, core.cols, core.rows, core.cols);
+      << fmt::format("a tile is the {} x {} elements of one fold, and the {} and {} that pass them",
+                     core.rows, core.cols, core.rows, core.cols);
   return false;
 }
 

@@ -18,7 +18,7 @@ static Code codeOfMachineError(llvm::StringRef message) {
   };
   static constexpr Sign kSigns[] = {{"neither 'peak'", Code::NoCompute},
                                     {"its ports move", Code::PortsTooSlow},
-                                    {"the smallest tile", Code::TileDoesNotFit},
+                                    {"smallest tile", Code::TileDoesNotFit},
                                     {"area model '", Code::UnknownAreaModel},
                                     {"has no area for", Code::AreaNotCovered},
                                     {"states no 'clock'", Code::NoClock},

@@ -34,6 +34,8 @@ int estimateCommand(const Options &options) {
                                  job.assumptions.end());
   session.account(*plan, totals);
   totals.loading = session.loadingOf(*plan, plan->costs.assumptions);
+  if (session.diagnostics().hasErrors())
+    return session.finish(kWrongInput, "estimate");
   if (options.json)
     llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals))
                  << "\n";

@@ -359,6 +359,8 @@ std::optional<Plan> Session::plan() {
                           loading->compute.value, loading->step.value, loading->bound))
           .help(theJob->loader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
                                              : "a faster loader or more computation per sample");
+    if (diags.hasErrors())
+      return std::nullopt;
     recompute = plan->graph.recompute;
     describeAccesses(plan->graph,
                      llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));
