@@ -11,6 +11,12 @@ namespace {
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 const char *times(const TextStyle &style) { return style.unicode ? "×" : "x"; }
 
+/// "300 W of 400 W".
+std::string powerText(Watts power, const Machine &machine) {
+  return formatSi(power.value, "W") +
+         (machine.tdp.value > 0 ? " of " + formatSi(machine.tdp.value, "W") : "");
+}
+
 class Lines {
 public:
   explicit Lines(const TextStyle &style) : style(style) {}
@@ -56,7 +62,12 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
   }
   lines.add("memory", memory);
   if (m.energy.value > 0)
-    lines.add("energy", formatSi(m.energy.value, "J") + " per step");
+    lines.add("energy", formatSi(m.energy.value, "J") + " per step" +
+                            (m.step.value > 0
+                                 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average"
+                                 : ""));
+  if (plan.machine.area.value > 0)
+    lines.add("area", fmt::format("{:.4g} mm2", plan.machine.area.squareMillimetres()));
   int shown = 0;
   for (const Expense &e : expenses(plan)) {
     if (!e.critical)
@@ -124,9 +135,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
     lines.add("energy",
               fmt::format("{} per step: {}, idle {}", formatSi(totals.stepEnergy().value, "J"),
                           parts, formatSi(totals.idle.value, "J")));
-    std::string most =
-        machine.tdp.value > 0 ? fmt::format(" of {}", formatSi(machine.tdp.value, "W")) : "";
-    lines.add("power", formatSi(totals.power().value, "W") + most + " on average");
+    lines.add("power", powerText(totals.power(), machine) + " on average");
   }
   if (machine.area.value > 0)
     lines.add("area", fmt::format("{:.4g} mm2", machine.area.squareMillimetres()));
