@@ -1,6 +1,7 @@
 #include "lib/cost/CostModel.h"
 #include "lib/cost/BuiltinModels.h"
 #include "lib/cost/Mapped.h"
+#include "lib/model/Lookups.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -147,11 +148,18 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   cost.formula = fmt::format("compute = {} = {:.6g} s", compute.formula, compute.time.value);
   cost.bytes.resize(machine.memories.size());
   cost.transfer.resize(machine.memories.size());
-  cost.energy = Flops(static_cast<double>(op.flops)) * machine.energyPerFlop;
+  cost.energy = Flops(static_cast<double>(op.flops)) * energyPerFlop(machine, query.type);
 
-  Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  const Bytes compulsory(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+  std::optional<LookupRows> lookup = lookupRows(op);
   size_t levels = levelsOf(machine, core);
   for (size_t i = 0; i < levels; ++i) {
+    Bytes bytes = compulsory;
+    if (lookup && machine.memories[i].sector.value > 0) {
+      bytes += Bytes(sectorOverhead(*lookup, machine.memories[i].sector.value));
+      cost.formula += fmt::format("; {} rows of {} B are moved in sectors of {} B", lookup->rows,
+                                  lookup->rowBytes, machine.memories[i].sector.value);
+    }
     if (i > 0 && !traffic && bytes.value > 0)
       assumptions.insert(fmt::format(
           "traffic at '{}' is compulsory: each operand and result passes once, whatever the tiling",

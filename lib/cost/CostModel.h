@@ -70,9 +70,9 @@ struct Traffic {
 /// contents are filled from the one behind it: max(work, behind) if it is double buffered (or a
 /// cache), else work + behind. A memory takes latency + bytes / (bandwidth * efficiency), and all
 /// together at least the machine's kernel floor (Williams, Waterman, Patterson: Roofline, CACM
-/// 52(4), 2009, one roof per level). Without `traffic` the bytes are compulsory at each level:
-/// every operand and result once. energy = flops * energyPerFlop + sum over levels of bytes *
-/// energy.
+/// 52(4), 2009, one roof per level). Without `traffic` the bytes are compulsory at each level,
+/// every operand and result once, and of lookups whole sectors of a level that states them.
+/// energy = flops * energyPerFlop(type) + sum over levels of bytes * energy.
 std::variant<OperationCost, Issue> roofline(const CostQuery &, const ComputeTime &, Assumptions &,
                                             const Traffic *traffic = nullptr);
 

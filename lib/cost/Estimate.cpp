@@ -1,4 +1,5 @@
 #include "lib/cost/Estimate.h"
+#include "lib/cost/Energy.h"
 #include "lib/cost/MappingCache.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -395,6 +396,8 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
   }
   if (!all.empty())
     return issuesOf(std::move(all), graph);
+  for (std::string &assumption : energyAssumptions(machine))
+    merged.insert(std::move(assumption));
   costs.assumptions.assign(merged.begin(), merged.end());
   return costs;
 }

@@ -2,6 +2,9 @@
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
+#include "lib/cost/Area.h"
+#include "lib/cost/CheckMemories.h"
+#include "lib/cost/Energy.h"
 #include "lib/cost/MemoryOrder.h"
 #include "lib/cost/SourceOf.h"
 
@@ -85,6 +88,7 @@ bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
   memory.bandwidth = BytesPerSecond(keys.number("bandwidth", clock));
   memory.latency = Seconds(keys.number("latency", clock));
   memory.energy = JoulesPerByte(keys.number("energy"));
+  memory.sector = Bytes(keys.number("sector"));
   if (auto flag = keys.get<BoolAttr>("double_buffered"))
     memory.doubleBuffered = flag.getValue();
   if (auto ports = keys.get<IntegerAttr>("ports"))
@@ -233,6 +237,81 @@ bool readCostModel(accel::AcceleratorOp accelerator, Machine &machine) {
   return true;
 }
 
+bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
+  Reader keys(power, power.getEntries(), "power", machine.origins);
+  machine.idle = Watts(keys.number("idle"));
+  machine.tdp = Watts(keys.number("tdp"));
+  machine.energyPerFlop =
+      JoulesPerFlop(keys.number("mac", keys.get<accel::QuantityAttr>("mac"), clock, 2));
+  if (auto types = keys.get<DictionaryAttr>("mac_by_type"))
+    for (NamedAttribute type : types)
+      if (auto energy = keys.closed<accel::QuantityAttr>("mac_by_type", type.getValue())) {
+        machine.energyPerFlopOf[type.getName().str()] =
+            JoulesPerFlop(energy.quantity().value.toDouble() / 2);
+        machine.origins["mac." + type.getName().str()] = {
+            energy.spelled(), energy.getSource().str(),
+            sourceOf(accel::locationOf(power, "mac_by_type"))};
+      }
+  return !keys.failed;
+}
+
+/// The area that is stated, else that of the parts, once these are known.
+bool readArea(accel::AcceleratorOp accelerator, Machine &machine) {
+  Reader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
+  if (auto stated = keys.get<accel::QuantityAttr>("area")) {
+    machine.area = {keys.number("area", stated, 0)};
+    return !keys.failed;
+  }
+  for (auto area : accelerator.getBody().getOps<accel::AreaOp>()) {
+    Reader parts(area, area.getEntries(), "area", machine.origins);
+    if (auto name = parts.get<StringAttr>("model")) {
+      const AreaModel *model = AreaModel::shipped(name.getValue());
+      if (!model) {
+        emitError(accel::locationOf(area, "model"))
+            << "no area model '" << name.getValue()
+            << "' is in the catalogue, which has 'catalog/area_45nm'";
+        return false;
+      }
+      auto sum = model->area(machine);
+      if (auto *issue = std::get_if<Issue>(&sum)) {
+        emitError(accel::locationOf(area, "model"))
+            << "'" << name.getValue() << "' " << issue->message;
+        return false;
+      }
+      machine.area = std::get<SquareMetres>(sum);
+      parts.remember("model", name.str());
+      machine.origins["area"] = {
+          fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), name.str()), "",
+          machine.origins["model"].location};
+      continue;
+    }
+    std::map<std::string, Origin> own; // "mac" of power is another one
+    Reader rates(area, area.getEntries(), "area", own);
+    machine.area = areaOfParts(machine, {rates.number("mac"), rates.number("lane"),
+                                         rates.number("sram"), rates.number("fixed")});
+    std::string text;
+    for (const auto &[key, origin] : own)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, origin.text);
+    machine.origins["area"] = {text, own.empty() ? "" : own.begin()->second.source,
+                               sourceOf(accel::blockLocation(area))};
+    if (rates.failed)
+      return false;
+  }
+  return true;
+}
+
+/// Energies that the description leaves out, from tables, where it says what it is made in.
+void fillInEnergies(accel::AcceleratorOp accelerator, Machine &machine) {
+  auto node = accelerator.getEntries().getAs<accel::QuantityAttr>("technology");
+  if (!node)
+    return;
+  std::map<std::string, std::string> standards;
+  for (auto memory : accelerator.getBody().getOps<accel::MemoryOp>())
+    if (auto standard = memory.getEntries().getAs<StringAttr>("standard"))
+      standards[memory.getSymName().str()] = standard.str();
+  fillEnergies(machine, node.quantity().value.toDouble(), standards);
+}
+
 } // namespace
 
 FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
@@ -247,6 +326,7 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
   }
   machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
                   Seconds(keys.number("step_cost"))};
+  machine.hostBandwidth = BytesPerSecond(keys.number("host_bandwidth"));
   FailureOr<MemoryOrder> order = memoryOrder(accelerator);
   if (failed(order))
     return failure();
@@ -255,16 +335,11 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
     good &= readMemory(memory, clock, machine.memories.emplace_back());
   for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
     good &= readCore(core, clock, *order, machine.cores.emplace_back());
-  for (auto power : accelerator.getBody().getOps<accel::PowerOp>()) {
-    Reader limits(power, power.getEntries(), "power", machine.origins);
-    machine.idle = Watts(limits.number("idle"));
-    machine.tdp = Watts(limits.number("tdp"));
-    machine.energyPerFlop =
-        JoulesPerFlop(limits.number("mac", limits.get<accel::QuantityAttr>("mac"), clock, 2));
-    good &= !limits.failed;
-  }
-  if (!good)
+  for (auto power : accelerator.getBody().getOps<accel::PowerOp>())
+    good &= readPower(power, clock, machine);
+  if (!good || !checkMemories(accelerator, *order, machine) || !readArea(accelerator, machine))
     return failure();
+  fillInEnergies(accelerator, machine);
   return machine;
 }
 

@@ -21,11 +21,15 @@ class AcceleratorOp;
 /// - Energy per FLOP is half that of a multiply-accumulate.
 /// - A core reads what it says, else the last memory of a path that ends in it, else nothing known
 /// (-1).
+/// - The area is the stated one, else that of the `area` block. Where `technology` is stated,
+/// energies that are not come from lib/catalog/energy.csv (see Energy.h).
 /// - The cost model is the accelerator's, else the one that all its cores with one agree on.
 ///
 /// Errors at the place of the key: a value left open for mining or an expression, something in
 /// cycles without a clock, a memory outside every path, memories that are not one behind the other,
-/// cores with different cost models.
+/// cores with different cost models; a
+/// bandwidth above its ports', a scratchpad below its arrays' tiles; an area model that there is
+/// not or that does not cover the machine.
 mlir::FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator);
 
 } // namespace accord

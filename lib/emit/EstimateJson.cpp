@@ -25,6 +25,15 @@ EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
   return totals;
 }
 
+Joules EstimateTotals::stepEnergy() const {
+  Joules sum = arithmetic + idle;
+  for (Joules memory : memories)
+    sum += memory;
+  return sum;
+}
+
+Watts EstimateTotals::power() const { return step.value > 0 ? stepEnergy() / step : Watts(); }
+
 json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
                            const EstimateTotals &totals) {
   json::Array operations;
@@ -62,6 +71,31 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
       one["speedup_if_unlimited"] = help.unlimited;
     helps.push_back(std::move(one));
   }
+  json::Object sums{{"parameters", totals.parameters},
+                    {"flops", jsonCount(totals.flops)},
+                    {"time_s", totals.time.value},
+                    {"energy_J", totals.energy.value},
+                    {"memory_bytes", jsonCount(totals.memoryBytes)}};
+  if (machine.area.value > 0)
+    sums["area_mm2"] = machine.area.squareMillimetres();
+  if (totals.stepEnergy().value > 0) {
+    json::Object levels;
+    for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
+      levels[json::ObjectKey(json::fixUTF8(machine.memories[i].name))] = totals.memories[i].value;
+    sums["step_energy"] = json::Object{
+        {"total_J", totals.stepEnergy().value}, {"arithmetic_J", totals.arithmetic.value},
+        {"memories_J", std::move(levels)},      {"idle_J", totals.idle.value},
+        {"step_s", totals.step.value},          {"average_power_W", totals.power().value}};
+  }
+  if (totals.loading)
+    sums["loading"] = json::Object{{"batch_bytes", totals.loading->batch.value},
+                                   {"prefetch", totals.loading->prefetch},
+                                   {"load_s", totals.loading->load.value},
+                                   {"copy_s", totals.loading->copy.value},
+                                   {"compute_s", totals.loading->compute.value},
+                                   {"step_s", totals.loading->step.value},
+                                   {"gain", totals.loading->gain},
+                                   {"bound", jsonString(totals.loading->bound)}};
   return json::Object{{"command", "estimate"},
                       {"version", kVersion},
                       {"status", "done"},
@@ -72,11 +106,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                       {"microbatch", graph.microbatch},
                       {"microbatches", graph.microbatches},
                       {"operations", std::move(operations)},
-                      {"totals", json::Object{{"parameters", totals.parameters},
-                                              {"flops", jsonCount(totals.flops)},
-                                              {"time_s", totals.time.value},
-                                              {"energy_J", totals.energy.value},
-                                              {"memory_bytes", jsonCount(totals.memoryBytes)}}},
+                      {"totals", std::move(sums)},
                       {"what_helps", std::move(helps)},
                       {"assumptions", std::move(assumptions)}};
 }

@@ -3,8 +3,19 @@
 #pragma once
 #include "lib/model/Costs.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
+#include <vector>
 
 namespace accord {
+
+/// Input data of one step, where the training says how it is loaded.
+struct LoadingRow {
+  Bytes batch;
+  Seconds load, copy, compute, step; ///< `step` in steady state, loading included
+  double gain = 1;                   ///< of prefetching over doing it all in turn
+  int64_t prefetch = 0;
+  std::string bound;
+};
 
 /// Of one training step.
 struct EstimateTotals {
@@ -13,6 +24,12 @@ struct EstimateTotals {
   Seconds time;          ///< sum of time * count: one operation after the other
   Joules energy;         ///< sum of energy * count
   Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
+  std::optional<LoadingRow> loading;
+  Seconds step;                 ///< of the schedule
+  Joules arithmetic, idle;      ///< parts of the step's energy, `idle` over `step`
+  std::vector<Joules> memories; ///< … by level of the machine
+  Joules stepEnergy() const;    ///< all parts together
+  Watts power() const;          ///< of them over `step`
 };
 /// Sums over the operations that are no repeats. `memoryBytes` is of the residents only: the caller
 /// knows the rest.

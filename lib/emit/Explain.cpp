@@ -1,4 +1,5 @@
 #include "lib/analysis/WhatHelps.h"
+#include "lib/cost/Energy.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/Summary.h"
 #include "lib/emit/TextTable.h"
@@ -57,6 +58,29 @@ std::string helpText(const OperationHelp &help) {
   if (help.gain < 1.005)
     return fmt::format("{} alone: nothing, {} binds as much", what, help.next);
   return fmt::format("{}: up to {:.3g}x, then {} binds", what, help.gain, help.next);
+}
+
+/// By what uses it, in symbols and numbers; idle power over its time is the step's, not its own.
+void addEnergy(const Plan &plan, const Operation &op, const OperationCost &cost, Line line) {
+  if (cost.energy.value <= 0)
+    return;
+  EnergyParts parts = energyOf(cost, plan.machine);
+  std::string text = formatSi(cost.energy.value, "J");
+  if (parts.arithmetic.value > 0)
+    text += fmt::format("; arithmetic = flops * energy = {} * {} = {}", op.flops,
+                        formatSi(energyPerFlop(plan.machine, cost.type).value, "J"),
+                        formatSi(parts.arithmetic.value, "J"));
+  for (size_t l = 0; l < parts.memories.size(); ++l)
+    if (parts.memories[l].value > 0)
+      text += fmt::format("; {} = bytes * energy = {:.0f} * {} = {}", plan.machine.memories[l].name,
+                          cost.bytes[l].value, formatSi(plan.machine.memories[l].energy.value, "J"),
+                          formatSi(parts.memories[l].value, "J"));
+  line("energy", text);
+  for (const std::string &key : {"mac." + cost.type, std::string("mac")})
+    if (auto origin = plan.machine.origins.find(key); origin != plan.machine.origins.end()) {
+      line("source", fmt::format("{} = {}", key, originText(origin->second)));
+      break;
+    }
 }
 
 /// What the backward pass does for a forward operation: those named after it, with their work.
@@ -142,6 +166,7 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
     line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
                              formatSi(cost.time.value * static_cast<double>(executions), "s")));
+    addEnergy(plan, op, cost, line);
   }
   line("bound", cost.bound);
   if (OperationHelp help = whatHelps(cost, plan.machine); !help.resource.empty())
@@ -158,7 +183,8 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
         line("source", fmt::format("{}.{} = {}", core.name, key, originText(origin)));
     for (size_t l = 0; l < cost.transfer.size(); ++l)
       for (const auto &[key, origin] : plan.machine.memories[l].origins)
-        if (cost.transfer[l].value > 0 && (key == "bandwidth" || key == "latency"))
+        if (cost.transfer[l].value > 0 &&
+            (key == "bandwidth" || key == "latency" || key == "energy" || key == "sector"))
           line("source",
                fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
   }

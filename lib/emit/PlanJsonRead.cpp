@@ -191,8 +191,10 @@ bool fromJSON(const json::Value &e, WorkGraph &g, Path p) {
 }
 bool fromJSON(const json::Value &e, Memory &m, Path p) {
   return bool(Fields(e, p)("name", m.name)("kind", m.kind)("capacity_bytes", m.capacity)(
-      "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)("energy_per_byte_J", m.energy)(
-      "double_buffered", m.doubleBuffered)("efficiency", m.efficiency)("origins", m.origins));
+                  "bandwidth_bytes_per_s", m.bandwidth)("latency_s", m.latency)(
+                  "energy_per_byte_J", m.energy)("double_buffered", m.doubleBuffered)(
+                  "efficiency", m.efficiency)("origins", m.origins)
+                  .maybe("sector_bytes", m.sector));
 }
 bool fromJSON(const json::Value &e, Core &c, Path p) {
   return bool(
@@ -208,6 +210,9 @@ bool fromJSON(const json::Value &e, Machine &m, Path p) {
           "energy_per_flop_J", m.energyPerFlop)("kernel_floor_s", m.host.kernel)(
           "microbatch_cost_s", m.host.microbatch)("step_cost_s", m.host.step)(
           "cost_model", m.costModel)("origins", m.origins)("memories", m.memories)("cores", m.cores)
+          .maybe("energy_per_flop_by_type_J", m.energyPerFlopOf)
+          .maybe("area_m2", m.area.value)
+          .maybe("host_bandwidth_bytes_per_s", m.hostBandwidth)
           .location(m.location));
 }
 bool fromJSON(const json::Value &e, PartCost &c, Path p) {

@@ -171,16 +171,19 @@ json::Value write(const Machine &m) {
                  {"origins", origins(m.origins)},
                  {"memories", list(m.memories,
                                    [](const Memory &l) {
-                                     return json::Value(
-                                         json::Object{{"name", jsonString(l.name)},
-                                                      {"kind", jsonString(l.kind)},
-                                                      {"capacity_bytes", l.capacity.value},
-                                                      {"bandwidth_bytes_per_s", l.bandwidth.value},
-                                                      {"latency_s", l.latency.value},
-                                                      {"energy_per_byte_J", l.energy.value},
-                                                      {"double_buffered", l.doubleBuffered},
-                                                      {"efficiency", l.efficiency},
-                                                      {"origins", origins(l.origins)}});
+                                     json::Object level{
+                                         {"name", jsonString(l.name)},
+                                         {"kind", jsonString(l.kind)},
+                                         {"capacity_bytes", l.capacity.value},
+                                         {"bandwidth_bytes_per_s", l.bandwidth.value},
+                                         {"latency_s", l.latency.value},
+                                         {"energy_per_byte_J", l.energy.value},
+                                         {"double_buffered", l.doubleBuffered},
+                                         {"efficiency", l.efficiency},
+                                         {"origins", origins(l.origins)}};
+                                     if (l.sector.value > 0)
+                                       level["sector_bytes"] = l.sector.value;
+                                     return json::Value(std::move(level));
                                    })},
                  {"cores", list(m.cores, [](const Core &c) {
                     json::Object peak;
@@ -206,6 +209,16 @@ json::Value write(const Machine &m) {
                                                     {"cycles", std::move(cycles)},
                                                     {"origins", origins(c.origins)}});
                   })}};
+  if (!m.energyPerFlopOf.empty()) {
+    json::Object types;
+    for (const auto &[type, energy] : m.energyPerFlopOf)
+      types[json::ObjectKey(json::fixUTF8(type))] = energy.value;
+    o["energy_per_flop_by_type_J"] = std::move(types);
+  }
+  if (m.area.value > 0)
+    o["area_m2"] = m.area.value;
+  if (m.hostBandwidth.value > 0)
+    o["host_bandwidth_bytes_per_s"] = m.hostBandwidth.value;
   addLocation(o, m.location);
   return o;
 }

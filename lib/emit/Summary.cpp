@@ -14,6 +14,12 @@ namespace {
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 const char *times(const TextStyle &style) { return style.unicode ? "×" : "x"; }
 
+/// "300 W of 400 W".
+std::string powerText(Watts power, const Machine &machine) {
+  return formatSi(power.value, "W") +
+         (machine.tdp.value > 0 ? " of " + formatSi(machine.tdp.value, "W") : "");
+}
+
 class Lines {
 public:
   explicit Lines(const TextStyle &style) : style(style) {}
@@ -59,7 +65,12 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
   }
   lines.add("memory", memory);
   if (m.energy.value > 0)
-    lines.add("energy", formatSi(m.energy.value, "J") + " per step");
+    lines.add("energy", formatSi(m.energy.value, "J") + " per step" +
+                            (m.step.value > 0
+                                 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average"
+                                 : ""));
+  if (plan.machine.area.value > 0)
+    lines.add("area", fmt::format("{:.4g} mm2", plan.machine.area.squareMillimetres()));
   int shown = 0;
   for (const Expense &e : expenses(plan)) {
     if (!e.critical)
@@ -108,15 +119,36 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                formatSi(cost.time.value, "s"), formatSi(static_cast<double>(op.flops), ""),
                cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});
   }
+  const LoadingRow *loading = totals.loading ? &*totals.loading : nullptr;
+  if (loading && loading->step > loading->compute)
+    table.row({"input data", "fwd", "host", "1",
+               formatSi((loading->load + loading->copy).value, "s"), "0",
+               formatBytes(loading->batch.value), loading->bound});
   Lines lines(style);
   lines.text = "\n";
   lines.add("parameters", formatSi(static_cast<double>(totals.parameters), ""));
   lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
   lines.add("busy time",
             formatSi(totals.time.value, "s") + " per step, one operation after the other");
-  if (totals.energy.value > 0)
-    lines.add("energy", formatSi(totals.energy.value, "J") + " per step");
+  if (totals.stepEnergy().value > 0) {
+    std::string parts = "arithmetic " + formatSi(totals.arithmetic.value, "J");
+    for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
+      parts +=
+          fmt::format(", {} {}", machine.memories[i].name, formatSi(totals.memories[i].value, "J"));
+    lines.add("energy",
+              fmt::format("{} per step: {}, idle {}", formatSi(totals.stepEnergy().value, "J"),
+                          parts, formatSi(totals.idle.value, "J")));
+    lines.add("power", powerText(totals.power(), machine) + " on average");
+  }
+  if (machine.area.value > 0)
+    lines.add("area", fmt::format("{:.4g} mm2", machine.area.squareMillimetres()));
   lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
+  if (loading)
+    lines.add("with loading",
+              loading->prefetch == 0
+                  ? formatSi(loading->step.value, "s") + " per step, nothing overlaps"
+                  : fmt::format("{} per step ({} binds), {:.4g} times as fast as in turn",
+                                formatSi(loading->step.value, "s"), loading->bound, loading->gain));
   constexpr size_t kMost = 3;
   bool first = true;
   std::vector<StepHelp> helps = whatHelps(graph, costs, machine);

@@ -14,4 +14,9 @@ FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::st
   return FlopsPerSecond(flopsPerCycle(core) * machine.clock.value);
 }
 
+JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type) {
+  auto found = machine.energyPerFlopOf.find(type);
+  return found == machine.energyPerFlopOf.end() ? machine.energyPerFlop : found->second;
+}
+
 } // namespace accord

@@ -29,6 +29,7 @@ struct Memory {
   int64_t ports = 0, banks = 0;
   double portBytesPerCycle = 0;
   double efficiency = 1; ///< share of `bandwidth` that long transfers reach
+  Bytes sector;          ///< smallest piece it reads or writes; 0 when not stated
   std::map<std::string, Origin> origins; ///< by key: "capacity", "bandwidth", …
 };
 
@@ -54,6 +55,12 @@ struct Core {
   std::map<std::string, Origin> origins;
 };
 
+/// A chip area; not a Unit, because no cost formula multiplies it with anything but counts.
+struct SquareMetres {
+  double value = 0;
+  double squareMillimetres() const { return value * 1e6; }
+};
+
 struct Machine {
   std::string name;
   Hertz clock;
@@ -65,6 +72,10 @@ struct Machine {
   } host;
   Watts idle, tdp;
   JoulesPerFlop energyPerFlop;
+  /// By arithmetic type, where it is known by type; other types use `energyPerFlop`.
+  std::map<std::string, JoulesPerFlop> energyPerFlopOf;
+  BytesPerSecond hostBandwidth; ///< from the host's memory to the device's; 0 when not stated
+  SquareMetres area;            ///< of the chip: stated, or of its parts; 0 when neither is known
   std::string costModel; ///< empty: chosen by what the cores state; else a registered name
   SourceLocation location;
   std::map<std::string, Origin> origins;
@@ -75,6 +86,8 @@ struct Machine {
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type);
 /// How many instances of a core one operation runs on: all, or one where each has its own.
 inline int64_t instancesPerOperation(const Core &core) { return core.oneEach ? 1 : core.count; }
+/// Energy of one FLOP of a type: by type if the machine knows it, else `energyPerFlop`.
+JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type);
 /// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.
 double flopsPerCycle(const Core &core);
 

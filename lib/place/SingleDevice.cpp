@@ -126,7 +126,7 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   plan.assumptions = plan.costs.assumptions;
   if (!request.costModel.empty())
     plan.assumptions.push_back("times are by cost model '" + request.costModel + "', as asked for");
-  bool energy = machine.energyPerFlop.value > 0 ||
+  bool energy = machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
                 std::any_of(machine.memories.begin(), machine.memories.end(),
                             [](const Memory &m) { return m.energy.value > 0; });
   if (!energy)

@@ -2,6 +2,7 @@
 // substituted.
 #pragma once
 #include "dialects/dnn/DnnAttributes.h"
+#include "lib/cost/Loading.h"
 #include "lib/place/SingleDevice.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
@@ -35,6 +36,8 @@ struct TrainingJob {
   std::vector<int64_t> microbatches;
   SourceRange microbatchAt; ///< where the file offers them
   std::vector<std::string> recomputes{"none"}; ///< candidates, in the file's order
+  std::optional<Loader> loader;                ///< nothing: loading is not looked at
+  SourceRange loaderAt;
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number

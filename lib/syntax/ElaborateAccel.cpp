@@ -17,6 +17,10 @@ static Code codeOfMachineError(llvm::StringRef message) {
     Code code;
   };
   static constexpr Sign kSigns[] = {{"neither 'peak'", Code::NoCompute},
+                                    {"its ports move", Code::PortsTooSlow},
+                                    {"smallest tile", Code::MemoryBelowTile},
+                                    {"area model '", Code::UnknownAreaModel},
+                                    {"has no area for", Code::AreaNotCovered},
                                     {"states no 'clock'", Code::NoClock},
                                     {"is left open", Code::NotADesign},
                                     {"has no value yet", Code::NotSupported},

@@ -211,6 +211,9 @@ private:
 
   void data(const ast::Node &node) {
     const std::vector<std::string> keys{"loader", "prefetch"};
+    std::map<std::string, SourceRange> seen;
+    Loader loader;
+    size_t before = diags.errors();
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair || !llvm::is_contained(keys, pair->key.text)) {
@@ -221,24 +224,52 @@ private:
           error.suggest(nearest(pair->key.text, keys));
         continue;
       }
-      Constant value = evaluate(*pair->value, diags, lookup);
-      if (pair->key.text == "prefetch") {
-        integersOf(value, diags, "prefetch", 0);
+      auto [it, isNew] = seen.try_emplace(pair->key.text, pair->key.range);
+      if (!isNew) {
+        diags
+            .error(Code::DuplicateKey, pair->key.range,
+                   fmt::format("'{}' is given twice", pair->key.text))
+            .note(it->second, "the first time");
         continue;
       }
-      auto *rate = value.as<Quantity>();
-      Dimension bandwidth = Dimension::of(Base::Byte) / Dimension::of(Base::Second);
-      if (!value.failed() && (!rate || rate->dimension != bandwidth))
-        diags
-            .error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension,
-                   value.range,
-                   fmt::format("'loader' is a {}, not {}", describe(bandwidth), value.describe()))
-            .help("for example: loader = 2 GB/s");
+      Constant value = evaluate(*pair->value, diags, lookup);
+      if (pair->key.text == "loader")
+        loader.rate = loaderRate(value);
+      else if (value.as<Choice>())
+        diags.error(Code::ChoiceNotAllowed, value.range,
+                    "'prefetch' is one number: nothing searches for it");
+      else if (auto depth = integersOf(value, diags, "prefetch", 0))
+        loader.prefetch = depth->front();
     }
-    diags.warning(
-        Code::NotSupported, node.kind.range,
-        "not supported yet: the time of loading data; the plan takes it as hidden behind the step");
-    out.assumptions.push_back("data loading is hidden behind the step");
+    if (!seen.count("loader") && diags.errors() == before)
+      diags.error(Code::MissingKey, node.kind.range, "'data' does not say how fast its loader is")
+          .help("add 'loader = 2 GB/s', the bytes of input it delivers per second");
+    if (diags.errors() != before)
+      return;
+    if (!seen.count("prefetch"))
+      out.assumptions.push_back(
+          fmt::format("data states no prefetch: {} batches are loaded ahead", loader.prefetch));
+    out.loader = loader;
+    out.loaderAt = seen["loader"];
+  }
+
+  BytesPerSecond loaderRate(const Constant &value) {
+    auto *rate = value.as<Quantity>();
+    Dimension bandwidth = Dimension::of(Base::Byte) / Dimension::of(Base::Second);
+    if (value.failed())
+      return {};
+    if (!rate || rate->dimension != bandwidth)
+      diags
+          .error(rate && rate->dimensionless() ? Code::MissingUnit : Code::WrongDimension,
+                 value.range,
+                 fmt::format("'loader' is a {}, not {}", describe(bandwidth), value.describe()))
+          .help("for example: loader = 2 GB/s");
+    else if (rate->value.sign() <= 0)
+      diags.error(Code::OutOfRange, value.range,
+                  fmt::format("'loader' is positive, but this is {}", rate->print()));
+    else
+      return BytesPerSecond(rate->toDouble());
+    return {};
   }
 
   mlir::MLIRContext &context;

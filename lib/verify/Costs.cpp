@@ -1,4 +1,5 @@
 // The roofline again, in a few lines of its own.
+#include "lib/model/Lookups.h"
 #include "lib/verify/Proof.h"
 #include <algorithm>
 #include <cmath>
@@ -144,7 +145,7 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, 
   }
   double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
          flops = static_cast<double>(op.flops);
-  double energy = flops * machine.energyPerFlop.value;
+  double energy = flops * energyPerFlop(machine, cost.type).value;
   bool mapped = !cost.tiles.empty();
   if (mapped && !proveTiles(p, op, cost))
     ++windows;
@@ -152,6 +153,8 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, 
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
     double said = m < cost.bytes.size() ? cost.bytes[m].value : 0, moved = m < levels ? bytes : 0;
+    if (auto lookup = lookupRows(op); lookup && m < levels)
+      moved += sectorOverhead(*lookup, memory.sector.value);
     if (mapped && m < levels) {
       if (said < moved * (1 - 1e-9))
         p.find("A0910", op.location, "traffic of '{}' at {} is {:.9g} B, its tensors have {:.9g} B",

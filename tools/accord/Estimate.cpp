@@ -30,6 +30,12 @@ int estimateCommand(const Options &options) {
     return session.finish(kWrongInput, "estimate");
   EstimateTotals totals = sumEstimate(plan->graph, plan->costs);
   totals.memoryBytes = plan->memory.peak;
+  plan->costs.assumptions.insert(plan->costs.assumptions.end(), job.assumptions.begin(),
+                                 job.assumptions.end());
+  session.account(*plan, totals);
+  totals.loading = session.loadingOf(*plan, plan->costs.assumptions);
+  if (session.diagnostics().hasErrors())
+    return session.finish(kWrongInput, "estimate");
   if (options.json)
     llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals))
                  << "\n";

@@ -2,9 +2,11 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/cost/Energy.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromDnn.h"
 #include "lib/cost/SourceOf.h"
+#include "lib/cost/StepLoading.h"
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
 #include "lib/syntax/ElaborateAccel.h"
@@ -308,11 +310,57 @@ std::optional<Plan> Session::planFor(WorkGraph graph) {
   return std::nullopt;
 }
 
+void Session::account(const Plan &plan, EstimateTotals &totals) {
+  totals.step = plan.schedule.step.seconds();
+  EnergyParts energy = stepEnergyParts(plan.graph, plan.costs, plan.machine, totals.step);
+  totals.arithmetic = energy.arithmetic;
+  totals.idle = energy.idle;
+  totals.memories = energy.memories;
+  if (auto issue = checkPower(energy, plan.machine, totals.step))
+    diags.warning(codeOf(issue->code), rangeOf(diags, issue->location), issue->message);
+}
+
+std::optional<LoadingRow> Session::loadingOf(const Plan &plan,
+                                             std::vector<std::string> &assumptions) {
+  if (!theJob->loader)
+    return std::nullopt;
+  auto result =
+      stepLoading(plan.graph, plan.machine, *theJob->loader, plan.schedule.step.seconds());
+  if (auto *issue = std::get_if<Issue>(&result)) {
+    diags.error(codeOf(issue->code), theJob->loaderAt, issue->message);
+    return std::nullopt;
+  }
+  auto &loading = std::get<StepLoading>(result);
+  assumptions.insert(assumptions.end(), loading.assumptions.begin(), loading.assumptions.end());
+  return LoadingRow{loading.batch,
+                    loading.load,
+                    loading.copy,
+                    loading.compute,
+                    loading.step.step,
+                    loading.step.gain,
+                    theJob->loader->prefetch,
+                    loading.step.bound};
+}
+
 std::optional<Plan> Session::plan() {
   auto result = planSingleDevice(request(), theMachine);
   if (auto *plan = std::get_if<Plan>(&result)) {
     for (const std::string &assumption : theJob->assumptions)
       plan->assumptions.push_back(assumption);
+    EstimateTotals totals;
+    account(*plan, totals);
+    if (auto loading = loadingOf(*plan, plan->assumptions);
+        loading && loading->step > loading->compute)
+      diags
+          .warning(
+              Code::LoadingBinds, theJob->loaderAt,
+              fmt::format("the step computes for {:.4g} s, but takes {:.4g} s with loading its "
+                          "data ({}); the plan's times are without it",
+                          loading->compute.value, loading->step.value, loading->bound))
+          .help(theJob->loader->prefetch < 2 ? "prefetch = 2 overlaps loading with computing"
+                                             : "a faster loader or more computation per sample");
+    if (diags.hasErrors())
+      return std::nullopt;
     recompute = plan->graph.recompute;
     describeAccesses(plan->graph,
                      llvm::cast<dnn::TrainingGraphOp>(trainingGraph(recompute, std::nullopt)));

@@ -49,6 +49,12 @@ public:
   /// Costs, schedule and memory of one work graph on the job's machine.
   std::optional<Plan> planFor(WorkGraph graph);
 
+  /// Parts of the energy of the plan's step; warns of more power than the machine may draw.
+  void account(const Plan &plan, EstimateTotals &totals);
+  /// Loading the job's data beside the plan's step, with what was assumed for it; nothing where the
+  /// job does not say how, or after an error.
+  std::optional<LoadingRow> loadingOf(const Plan &plan, std::vector<std::string> &assumptions);
+
   const TrainingJob &job() const { return *theJob; }
   const Machine &machine() const { return theMachine; }
   std::optional<int64_t> sequence() const { return theSequence; }
