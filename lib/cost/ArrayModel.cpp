@@ -1,3 +1,5 @@
+#include "lib/array/LoopRoles.h"
+#include "lib/array/Saturating.h"
 #include "lib/array/Systolic.h"
 #include "lib/cost/BuiltinModels.h"
 #include "lib/cost/CoreRate.h"
@@ -33,8 +35,80 @@ const char *foldsOf(Dataflow flow) {
   return "sets of window rows x result rows";
 }
 
+SystolicArray arrayOf(const Core &core) {
+  return {core.rows,        core.cols,         std::max<int64_t>(core.count, 1),
+          core.overlapFill, core.overlapDrain, !core.oneEach};
+}
+Dataflow dataflowOf(const Core &core) {
+  return dataflowNamed(core.dataflow).value_or(Dataflow::WeightStationary);
+}
+
+/// Of the whole, or of a tile of it, as `domain` says.
+SystolicCost costOf(const Core &core, const std::vector<Loop> &domain,
+                    const std::vector<LoopTensor> &tensors) {
+  SystolicArray array = arrayOf(core);
+  if (dataflowOf(core) == Dataflow::RowStationary)
+    if (auto conv = convolutionOf(domain, tensors))
+      return *rowStationaryCost(*conv, array);
+  Gemm gemm = gemmOf(domain, tensors).value_or(gemmOf(domain));
+  return *systolicCost(gemm, dataflowOf(core), array);
+}
+
 class ArrayModel : public CostModel {
 public:
+  /// Cycles of the tile's own folds, at the pace of the whole.
+  TileTime tileTime(const CostQuery &q, const ComputeTime &whole,
+                    const std::vector<std::vector<unsigned>> &groups) const override {
+    const Core &core = q.machine.cores[q.core];
+    const Operation &op = q.operation;
+    double cycles = asDouble(costOf(core, op.domain, op.tensors).cycles);
+    Seconds cycle = whole.time / cycles;
+    auto roles = loopRoles(op.domain, op.tensors);
+    if (roles && dataflowOf(core) != Dataflow::RowStationary) {
+      std::vector<LoopRole> of;
+      for (const std::vector<unsigned> &group : groups)
+        of.push_back(roles->roles[group.front()]);
+      return [of, cycle, array = arrayOf(core),
+              flow = dataflowOf(core)](std::span<const int64_t> extents) {
+        Gemm gemm;
+        for (size_t g = 0; g < of.size(); ++g) {
+          int64_t &extent = of[g] == LoopRole::Batch     ? gemm.batch
+                            : of[g] == LoopRole::Rows    ? gemm.m
+                            : of[g] == LoopRole::Columns ? gemm.n
+                                                         : gemm.k;
+          extent = timesIn64(extent, extents[g]);
+        }
+        return cycle * asDouble(systolicCost(gemm, flow, array)->cycles);
+      };
+    }
+    return [cycle, &core, &op, groups](std::span<const int64_t> extents) {
+      std::vector<Loop> domain = op.domain;
+      for (size_t g = 0; g < groups.size(); ++g)
+        for (unsigned loop : groups[g]) // a run of iterations, as if of the first loop
+          domain[loop].extent = loop == groups[g].front() ? extents[g] : 1;
+      return cycle * asDouble(costOf(core, domain, op.tensors).cycles);
+    };
+  }
+
+  /// What the array takes from and gives to the memory beside it, fold by fold.
+  Bytes feed(const CostQuery &q) const override {
+    const Operation &op = q.operation;
+    auto roles = loopRoles(op.domain, op.tensors);
+    if (!roles)
+      return CostModel::feed(q);
+    SystolicCost cost = costOf(q.machine.cores[q.core], op.domain, op.tensors);
+    auto width = [&](size_t tensor) {
+      return static_cast<double>(op.tensors[tensor].elementBits) / 8;
+    };
+    size_t result = 0;
+    while (!op.tensors[result].written)
+      ++result;
+    double bytes = asDouble(cost.lhsReads) * width(roles->lhs) +
+                   asDouble(cost.rhsReads) * width(roles->rhs) +
+                   (asDouble(cost.resultWrites) + asDouble(cost.resultReads)) * width(result);
+    return std::max(Bytes(bytes), CostModel::feed(q));
+  }
+
   std::variant<ComputeTime, Issue> compute(const CostQuery &q,
                                            Assumptions &assumptions) const override {
     auto stated = peakFor(q, assumptions);
@@ -49,13 +123,11 @@ public:
     if (!op.contraction || op.domain.empty() || op.flops == 0)
       return timeAtPeak(q, peak);
 
-    std::optional<Dataflow> stays = dataflowNamed(core.dataflow);
-    if (!stays)
+    if (!dataflowNamed(core.dataflow))
       assumptions.insert(fmt::format("core '{}' states no dataflow: weight_stationary", core.name));
-    Dataflow flow = stays.value_or(Dataflow::WeightStationary);
+    Dataflow flow = dataflowOf(core);
     Gemm gemm = gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain));
-    SystolicArray array{core.rows,        core.cols,         std::max<int64_t>(core.count, 1),
-                        core.overlapFill, core.overlapDrain, !core.oneEach};
+    SystolicArray array = arrayOf(core);
     std::string shape = shapeOf(gemm);
     SystolicCost cost;
     if (auto conv =

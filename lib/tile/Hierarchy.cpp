@@ -41,7 +41,7 @@ uint32_t iterating(const Shape &shape, const Split *outer, const Split *inner) {
   return mask;
 }
 
-Clock::Clock(std::span<const Level> levels) {
+Clock::Clock(std::span<const Level> levels, Seconds leastCompute) : least(leastCompute) {
   auto rate = [](const Level &level) {
     double most = std::numeric_limits<double>::infinity();
     if (level.bandwidth.value > 0)
@@ -52,7 +52,7 @@ Clock::Clock(std::span<const Level> levels) {
   };
   for (size_t l = 0; l < levels.size(); ++l) {
     rooms.push_back(levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1));
-    rates.push_back(l ? std::min(rate(levels[l - 1]), rate(levels[l])) : 0);
+    rates.push_back(l ? rate(levels[l - 1]) : 0);
     latencies.push_back(l ? levels[l - 1].latency : Seconds(0));
     overlapped.push_back(levels[l].doubleBuffered);
   }
@@ -63,13 +63,12 @@ Seconds Clock::link(unsigned level, double bits) const {
 }
 
 Seconds Clock::total(Seconds compute, const double *bits) const {
-  Seconds longest = compute, added(0);
-  for (unsigned l = 1; l < count(); ++l)
-    if (overlapped[l])
-      longest = std::max(longest, link(l, bits[l]));
-    else
-      added += link(l, bits[l]);
-  return longest + added;
+  Seconds time = std::max(compute, least);
+  for (unsigned l = count(); l-- > 1;) {
+    Seconds transfer = link(l, bits[l]);
+    time = overlapped[l] ? std::max(time, transfer) : time + transfer;
+  }
+  return time;
 }
 
 Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsigned loops) {

@@ -22,7 +22,7 @@ uint32_t iterating(const Shape &shape, const Split *outer, const Split *inner);
 /// Times of links and of the whole.
 class Clock {
 public:
-  explicit Clock(std::span<const Level> levels);
+  Clock(std::span<const Level> levels, Seconds leastCompute);
   Seconds link(unsigned level, double bits) const;
   Seconds total(Seconds compute, const double *bits) const;  ///< bits[l] of link l
   double room(unsigned level) const { return rooms[level]; } ///< bits that one tile may take
@@ -32,6 +32,7 @@ private:
   std::vector<double> rooms, rates; ///< rates: bytes per second of link l; infinite: no limit
   std::vector<Seconds> latencies;
   std::vector<bool> overlapped;
+  Seconds least;
 };
 
 /// Sum of the compute times of all tiles, each loop cut as its split says: one call per kind of

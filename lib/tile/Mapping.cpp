@@ -31,14 +31,15 @@ std::optional<Issue> malformed(const Nest &nest, std::span<const Level> levels,
 } // namespace
 
 std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels,
-                                   std::span<const Tiling> tilings, const ComputeOfTile &compute) {
+                                   std::span<const Tiling> tilings, const ComputeOfTile &compute,
+                                   const SearchLimits &limits) {
   for (auto issue : {check(nest), check(levels)})
     if (issue)
       return std::move(*issue);
   if (auto issue = malformed(nest, levels, tilings))
     return std::move(*issue);
   Shape shape(nest);
-  Clock clock(levels);
+  Clock clock(levels, limits.leastCompute);
   unsigned loops = static_cast<unsigned>(nest.loops.size());
   std::vector<std::vector<Split>> splits(levels.size());
   std::vector<Order> orders(levels.size());
@@ -114,14 +115,13 @@ std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level
   for (auto issue : {check(nest), check(levels)})
     if (issue)
       return std::move(*issue);
-  // A first answer needs some nodes, whatever the limit.
-  Search search(nest, levels, compute, std::max<int64_t>(limits.nodes, 64));
+  Search search(nest, levels, compute, limits);
   if (auto issue = search.fits())
     return std::move(*issue);
   if (!search.run())
     return Issue{
         "A0452", "the compute time of a tile is negative, infinite or not a number", {}, {}};
-  auto priced = price(nest, levels, search.best, compute);
+  auto priced = price(nest, levels, search.best, compute, limits);
   if (auto *mapping = std::get_if<Mapping>(&priced)) {
     mapping->bound = std::min(mapping->time, Seconds(search.bound));
     mapping->gap = mapping->time.value > 0 ? 1 - mapping->bound / mapping->time : 0;

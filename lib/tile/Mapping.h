@@ -17,10 +17,10 @@
 //    is fetched for each.
 // Traffic is never below the compulsory traffic (each element once).
 //
-// Time of link l = latency of memory l-1 + bytes / min(rates of memories l-1 and l), where a rate
-// is the smaller of bandwidth and ports. A memory that is double buffered holds its tile in half of
-// its capacity, and its link runs during the arithmetic; any other link adds to the time:
-//   time = max(compute, double-buffered links) + sum of the other links.
+// Time of link l = latency of memory l-1 + bytes / rate of memory l-1, the smaller of its bandwidth
+// and ports. A memory that is double buffered holds its tile in half of its capacity and is filled
+// while it is used, any other before. From the core outwards, for l from the nearest memory to 1:
+//   time = compute;  time = max(time, link l) if memory l is double buffered, else time + link l
 // What moves between the nearest memory and the core is part of the caller's compute time.
 //
 // Sources: one roof per link, Williams, Waterman, Patterson (CACM 52(4), 2009); loop nests over
@@ -94,7 +94,8 @@ struct Tiling {
 /// finite; a capacity may be infinite), A0452 (compute times that are negative or not finite),
 /// A0453 (a tile does not fit).
 std::variant<Mapping, Issue> price(const Nest &nest, std::span<const Level> levels,
-                                   std::span<const Tiling> tilings, const ComputeOfTile &compute);
+                                   std::span<const Tiling> tilings, const ComputeOfTile &compute,
+                                   const SearchLimits &limits = {});
 
 /// The mapping of least time; of those the one with the least bytes on link 1, then link 2 and so
 /// on; of those the first one found, always the same. Searched: the extents of `candidates`

@@ -42,10 +42,11 @@ bool Objective::below(const Objective &other, unsigned levels) const {
 }
 
 Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
-               int64_t limit)
-    : nest(nest), shape(this->nest), orders(shape), clock(levels), levels(levels), compute(compute),
-      loops(static_cast<unsigned>(nest.loops.size())),
-      nearest(static_cast<unsigned>(levels.size()) - 1), limit(limit) {
+               const SearchLimits &limits)
+    : nest(nest), shape(this->nest), orders(shape), clock(levels, limits.leastCompute),
+      levels(levels), compute(compute), loops(static_cast<unsigned>(nest.loops.size())),
+      nearest(static_cast<unsigned>(levels.size()) - 1),
+      limit(std::max<int64_t>(limits.nodes, 64)) { // a first answer needs some, whatever the limit
   for (unsigned i = 0; i < loops; ++i)
     frames[0].split[i] = Split::whole(nest.loops[i].extent);
 }

@@ -20,7 +20,7 @@ using Index = int16_t;
 class Search {
 public:
   Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
-         int64_t limit);
+         const SearchLimits &limits);
   /// Whether one granule of every loop fits into every memory; else the first where it does not.
   std::optional<Issue> fits() const;
   /// Searches; false if the compute times are no times.
