@@ -37,7 +37,7 @@ void Search::fill(unsigned level, std::vector<int64_t> tile, const std::vector<u
   for (unsigned loop : turn)
     setTile(level, loop, tile[loop]);
   Objective hope = objective(level, frames[level].compute, leastBits(level, nullptr));
-  if (improves(hope) && level == stop)
+  if (improves(hope))
     leave(level);
 }
 

@@ -52,6 +52,8 @@ struct SearchLimits {
   /// Tilings and ranges of tilings looked at, for all levels together. No clock: the same
   /// everywhere.
   int64_t nodes = 20000;
+  /// The arithmetic takes no less, whatever the tiles: moving operands into the core may.
+  Seconds leastCompute;
 };
 
 struct TensorTraffic {

@@ -113,6 +113,12 @@ Nest nestOf(std::span<const Loop> domain, std::span<const LoopTensor> tensors) {
 
 Grouped grouped(const Nest &nest) {
   Grouped out;
+  if (check(nest)) { // nothing of it can be relied on: whoever maps it is told why
+    out.nest = nest;
+    for (unsigned i = 0; i < nest.loops.size(); ++i)
+      out.members.push_back({i});
+    return out;
+  }
   std::vector<unsigned> group(nest.loops.size());
   for (unsigned i = 0; i < nest.loops.size(); ++i) {
     bool alone = nest.loops[i].granule == 1 && standsAlone(nest, i);
@@ -134,9 +140,7 @@ Grouped grouped(const Nest &nest) {
     }
     out.members[into].push_back(i);
     NestLoop &loop = out.nest.loops[into];
-    int64_t product = 0;
-    // A product beyond 63 bits is refused by `check`, which sees an extent below 1.
-    loop.extent = __builtin_mul_overflow(loop.extent, nest.loops[i].extent, &product) ? 0 : product;
+    loop.extent *= nest.loops[i].extent; // at most 2^62: checked
     loop.name += "*" + nameOf(nest, i);
   }
   for (const NestTensor &from : nest.tensors) {
@@ -146,12 +150,11 @@ Grouped grouped(const Nest &nest) {
     for (size_t d = 0; d < from.dimensions.size(); ++d) {
       std::vector<Term> terms;
       bool follower = false;
-      for (const Term &term : from.dimensions[d])
-        if (term.loop < group.size()) {
-          unsigned g = group[term.loop];
-          follower |= out.members[g].front() != term.loop;
-          terms.push_back({g, term.stride});
-        }
+      for (const Term &term : from.dimensions[d]) {
+        unsigned g = group[term.loop];
+        follower |= out.members[g].front() != term.loop;
+        terms.push_back({g, term.stride});
+      }
       if (follower)
         continue; // its iterations are counted where the first loop of the group stands
       int64_t size = d < from.sizes.size() ? from.sizes[d] : 0;

@@ -65,7 +65,8 @@ struct Grouped {
   std::vector<std::vector<unsigned>> members; ///< by loop of `nest`: the loops it stands for
 };
 /// Tiles of the grouped loop are runs of consecutive iterations, which a box of the single loops
-/// need not be: the space of tiles is larger. Loops with a granule above 1 stay alone.
+/// need not be: the space of tiles is larger. Loops with a granule above 1 stay alone, and all
+/// loops of a nest that `check` refuses.
 Grouped grouped(const Nest &nest);
 
 /// Elements of one tensor that a tile of these extents (one per loop) touches: the product over its

@@ -43,7 +43,7 @@ bool Objective::below(const Objective &other, unsigned levels) const {
 
 Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                const SearchLimits &limits)
-    : nest(nest), shape(this->nest), orders(shape), clock(levels, limits.leastCompute),
+    : nest(nest), shape(nest), orders(shape), clock(levels, limits.leastCompute),
       levels(levels), compute(compute), loops(static_cast<unsigned>(nest.loops.size())),
       nearest(static_cast<unsigned>(levels.size()) - 1),
       limit(std::max<int64_t>(limits.nodes, 64)) { // a first answer needs some, whatever the limit
@@ -119,8 +119,7 @@ double Search::computeWith(unsigned level, uint32_t decided) {
   return broken ? 0 : seconds;
 }
 
-/// Bits over the link of `level` under each order that matters, by the splits as they are; the
-/// least of them, and its order.
+/// Bits over the link of `level` under each order that matters, by the splits as they are.
 template <class Each> void Search::eachOrder(unsigned level, Each each) {
   const Split *splits[kMaxLevels];
   const Order *outer[kMaxLevels];
@@ -141,6 +140,7 @@ template <class Each> void Search::eachOrder(unsigned level, Each each) {
   }
 }
 
+/// The least of them, and its order if asked for.
 double Search::leastBits(unsigned level, const Order **best) {
   double least = 0;
   bool first = true;
@@ -323,7 +323,10 @@ double Search::leave(unsigned level) {
     f.order = &order;
     f.bits = bits;
     enter(level + 1, level);
-    explore(level + 1);
+    if (!quick || frames[level + 1].open.empty())
+      explore(level + 1);
+    else
+      incumbents(level + 1);
   });
   return seconds;
 }
@@ -361,13 +364,18 @@ bool Search::run() {
   for (unsigned l = 1; l <= nearest; ++l)
     for (const ShapeTensor &tensor : shape.tensors)
       floorBits[l] += tensor.whole * tensor.bits;
+  const Split *splits[kMaxLoops];
+  for (unsigned i = 0; i < loops; ++i)
+    splits[i] = &frames[0].split[i];
+  double uncut = computeOf(compute, splits, loops).value;
+  if (!(uncut >= 0) || !std::isfinite(uncut))
+    return false;
+  // All that is known if an operation has more orders than are searched.
+  const double simple = clock.total(Seconds(uncut), floorBits).value;
   if (nearest == 0) {
-    const Split *splits[kMaxLoops];
-    for (unsigned i = 0; i < loops; ++i)
-      splits[i] = &frames[0].split[i];
-    bound = computeOf(compute, splits, loops).value;
+    bound = simple;
     exact = true;
-    return bound >= 0 && std::isfinite(bound);
+    return true;
   }
   if (nearest > 1 && affine(nest, shape))
     for (unsigned l = 1; l <= nearest; ++l)
@@ -386,12 +394,20 @@ bool Search::run() {
   }
   limit = whole;
   if (nearest > 1) {
+    // What is best for the farthest link may be bad for the next: first answers of all together.
     cut = false;
+    limit = std::min(whole, nodes + whole / 4);
+    quick = true;
+    enter(1, 0);
+    incumbents(1);
+    quick = cut = false;
+    limit = whole;
     enter(1, 0);
     explore(1);
   }
   exact = !cut && !orders.truncated() && !broken;
-  bound = exact ? incumbent.time : std::min(incumbent.time, openBound);
+  bound =
+      exact ? incumbent.time : std::min(incumbent.time, orders.truncated() ? simple : openBound);
   return !broken;
 }
 

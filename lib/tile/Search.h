@@ -15,7 +15,7 @@ struct Objective {
 };
 
 /// Into the extents of a loop: at most some thousands, see `candidates`.
-using Index = int16_t;
+using Index = int32_t;
 
 class Search {
 public:
@@ -85,6 +85,7 @@ private:
   double floorBits[kMaxLevels] = {}; ///< no mapping moves less over the link
   unsigned stop = 0;                 ///< memory whose tiles complete an answer
   bool traffic = false;              ///< the objective is the bits of link `stop` alone
+  bool quick = false;                ///< memories inside get first answers only
   bool found = false, broken = false, cut = false;
   Objective incumbent;
   double openBound = 0; ///< seconds that nothing left open by a limit undercuts
