@@ -62,16 +62,15 @@ std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution,
           planeFolds = ceilDivided(planes, beside);
   Count strips = static_cast<Count>(rowStrips) * colStrips;
 
-  SystolicCost cost;
-  cost.folds = timesSaturated(static_cast<Count>(channelFolds) * planeFolds, strips);
-  cost.load = static_cast<Count>(array.rows) * conv.filterCols;
-  cost.stream = static_cast<Count>(conv.outCols) * conv.filterCols;
-  cost.skew = static_cast<Count>(array.rows) + array.cols - 2;
   double window = static_cast<double>(conv.filterRows) * static_cast<double>(conv.filterCols),
          plane = static_cast<double>(conv.outRows) * static_cast<double>(conv.outCols);
-  timeFolds(cost, array, 0,
-            static_cast<double>(kernels) * static_cast<double>(conv.images) *
-                static_cast<double>(conv.channels) * window * plane);
+  Folds of;
+  of.folds = timesSaturated(static_cast<Count>(channelFolds) * planeFolds, strips);
+  of.load = static_cast<Count>(array.rows) * conv.filterCols;
+  of.steps = conv.outCols, of.perStep = conv.filterCols;
+  of.operations = static_cast<double>(kernels) * static_cast<double>(conv.images) *
+                  static_cast<double>(conv.channels) * window * plane;
+  SystolicCost cost = timeFolds(of, array);
 
   // Planes are taken image by image, in each all groups, in each all filters. A fold reads an input
   // once for all its filters: the inputs, and one more for each boundary between folds that does
@@ -82,13 +81,19 @@ std::optional<SystolicCost> rowStationaryCost(const Convolution &convolution,
   // … and a filter once for all images of the fold.
   Count kernelTouches = static_cast<Count>(boundaries) * std::min(beside, kernels) +
                         std::min(planes - boundaries * beside, kernels);
-  Count rowLength = differentSums(conv.filterCols, conv.colDilation, conv.outCols, conv.colStride);
+  // Neighbouring pieces of a row share what lies under both of their windows.
+  int64_t piece = ceilDivided(conv.outCols, cost.pieces), last = (conv.outCols - 1) % piece + 1;
+  auto lengthOf = [&](int64_t results) {
+    return differentSums(conv.filterCols, conv.colDilation, results, conv.colStride);
+  };
+  Count rowLength = plusSaturated(timesSaturated(lengthOf(piece), cost.pieces - 1), lengthOf(last));
   cost.lhsReads =
       timesSaturated(timesSaturated(timesSaturated(inputTouches, conv.channels), rowLength),
                      rowsOfStrips(conv, array.rows, array.cols));
-  cost.rhsReads =
-      timesSaturated(timesSaturated(kernelTouches, static_cast<Count>(conv.channels) * colStrips),
-                     static_cast<Count>(conv.filterRows) * conv.filterCols);
+  cost.rhsReads = timesSaturated(
+      timesSaturated(kernelTouches,
+                     timesSaturated(static_cast<Count>(conv.channels) * colStrips, cost.pieces)),
+      static_cast<Count>(conv.filterRows) * conv.filterCols);
   Count results = timesSaturated(static_cast<Count>(conv.outRows) * conv.outCols, planes);
   Count leaves = static_cast<Count>(channelFolds) * rowStrips;
   cost.resultWrites = timesSaturated(results, leaves);

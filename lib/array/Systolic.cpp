@@ -29,22 +29,23 @@ std::optional<SystolicCost> systolicCost(const Gemm &gemm, Dataflow dataflow,
   int64_t rowFolds = ceilDivided(sumsStay ? m : k, array.rows),
           colFolds = ceilDivided(inputStays ? m : n, array.cols);
 
-  SystolicCost cost;
-  cost.folds = timesSaturated(static_cast<Count>(rowFolds) * colFolds, batch);
-  cost.load = sumsStay ? 0 : array.rows;
-  cost.stream = sumsStay ? k : inputStays ? n : m;
-  cost.skew = static_cast<Count>(array.rows) + array.cols - 2;
-  timeFolds(cost, array, sumsStay ? array.rows : 0,
-            static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
-                static_cast<double>(k));
+  Folds of;
+  of.folds = timesSaturated(static_cast<Count>(rowFolds) * colFolds, batch);
+  of.load = sumsStay ? 0 : array.rows;
+  of.steps = sumsStay ? k : inputStays ? n : m;
+  of.least = sumsStay ? array.rows : 0;
+  of.operations = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
+                  static_cast<double>(k);
+  SystolicCost cost = timeFolds(of, array);
 
-  auto all = [&](int64_t a, int64_t b, int64_t times) {
+  auto all = [&](int64_t a, int64_t b, Count times) {
     return timesSaturated(timesSaturated(static_cast<Count>(a) * b, times), batch);
   };
-  cost.lhsReads = all(m, k, inputStays ? 1 : colFolds);
-  cost.rhsReads = all(k, n, sumsStay ? rowFolds : inputStays ? colFolds : 1);
-  cost.resultWrites = all(m, n, sumsStay ? 1 : rowFolds);
-  cost.resultReads = all(m, n, sumsStay ? 0 : rowFolds - 1);
+  cost.lhsReads = all(m, k, inputStays ? cost.pieces : colFolds);
+  cost.rhsReads = all(k, n, sumsStay ? rowFolds : inputStays ? colFolds : cost.pieces);
+  Count sums = sumsStay ? cost.pieces : rowFolds; // partial ones of each result
+  cost.resultWrites = all(m, n, sums);
+  cost.resultReads = all(m, n, sums - 1);
   return cost;
 }
 

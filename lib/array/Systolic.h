@@ -39,6 +39,11 @@
 //
 // An array that does f folds takes load + stream + skew + (f - 1) * interval cycles.
 //
+// Several arrays share the folds of all products. Few folds with long streams leave most of them
+// idle; `cutStream` cuts every stream into p equal pieces, each a fold of its own (what stays is
+// loaded for each; in output stationary the partial sums of the pieces are added outside), for the
+// best p of 1, 2, 3, 4, 6, 8, 12, … up to the number of arrays.
+//
 // Row stationary (Chen, Emer, Sze: Eyeriss, ISCA 2016, section V), as computed here. A set of
 // filterRows x outRows PEs does one plane of one filter, channel and image. PE (i, j) keeps row i
 // of the filter and slides it along row i * dilation + j * stride of the input, filterCols
@@ -73,15 +78,17 @@ struct SystolicArray {
   /// The folds of all products are dealt out to the arrays (sums over folds are added outside of
   /// them); else one array does all.
   bool split = true;
+  bool cutStream = false; ///< of arrays that share
 };
 
 /// Counts that would pass 2^127 - 1 stay there.
 struct SystolicCost {
   Count cycles = 0;                     ///< until the last array is done
-  Count folds = 0;                      ///< of all products
+  Count folds = 0;                      ///< of all products, pieces counted
   Count foldsOfOne = 0;                 ///< of the array with most: ceil(folds / count) when split
   Count load = 0, stream = 0, skew = 0; ///< cycles of a fold
   Count interval = 0;                   ///< cycles from one fold to the next
+  int64_t pieces = 1;                   ///< into which streams are cut
   /// Share of the PEs that a fold uses, on average (SCALE-Sim: mapping efficiency).
   double mappingEfficiency = 0;
   /// Multiply-accumulates / (PEs of all arrays in use * cycles). SCALE-Sim's differs for weight and

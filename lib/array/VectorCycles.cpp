@@ -2,9 +2,11 @@
 #include "lib/array/Saturating.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace accord {
 namespace {
+constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();
 bool usable(const VectorUnit &unit, double cycles) {
   return unit.lanes >= 1 && unit.count >= 1 && cycles >= 0 && std::isfinite(cycles);
 }
@@ -28,13 +30,23 @@ std::optional<RowCycles> rowCycles(const RowWork &work, const VectorUnit &unit) 
           length = std::max<int64_t>(work.length, 1);
   auto combine = static_cast<double>(std::max<int64_t>(work.reductions, 0));
   std::optional<RowCycles> best;
-  for (int step = 0; step < 63 && unit.lanes >> step; ++step) {
-    int64_t group = int64_t{1} << step;
+  auto take = [&](int step, int64_t group, Count atOnce) {
     double row = rounds(length, group) * work.cyclesPerElement + combine * step;
-    double cycles = rounds(rows, static_cast<Count>(unit.lanes >> step) * cores) * row;
+    double cycles = rounds(rows, atOnce) * row;
     if (!best || cycles < best->cycles)
-      best = RowCycles{cycles, group};
-    if (group >= length) // more lanes would be empty
+      best = RowCycles{cycles, group, atOnce};
+  };
+  int step = 0;
+  int64_t group = 1;
+  for (;; ++step, group *= 2) { // lanes of one core
+    take(step, group, static_cast<Count>(unit.lanes / group) * cores);
+    if (group >= length || unit.lanes / group < 2) // more lanes would be empty, or are not there
+      break;
+  }
+  for (int64_t share = 2; group < length && cores / share >= 1 && share <= (kMost64 / group);
+       share *= 2) { // of several cores
+    take(++step, group * share, cores / share);
+    if (group * share >= length || share > kMost64 / 2)
       break;
   }
   return best;

@@ -26,15 +26,17 @@ struct RowWork {
 
 struct RowCycles {
   double cycles = 0;
-  int64_t lanesPerRow = 1;
+  int64_t lanesPerRow = 1; ///< of one core, or a power of two of cores with as many lanes each
+  __int128 rowsAtOnce = 1;
 };
 
-/// The fastest of giving each row 1, 2, 4, … lanes of a core (at most all of them). With g lanes a
-/// row takes ceil(length / g) * cyclesPerElement cycles, and then its g partial results are
-/// combined pairwise, log2(g) steps of a cycle for each reduction; floor(lanes / g) * cores rows
-/// run at once:
-///   cycles(g) = ceil(rows / (floor(lanes / g) * cores))
-///               * (ceil(length / g) * cyclesPerElement + reductions * log2(g)).
+/// The fastest of giving each row 1, 2, 4, … lanes of a core (at most all of them), then the same
+/// lanes of 2, 4, … cores. With g lanes a row takes ceil(length / g) * cyclesPerElement cycles, and
+/// then its g partial results are combined pairwise, log2(g) steps of a cycle for each reduction
+/// (whatever cores they come from):
+///   cycles(g) = ceil(rows / at once)
+///               * (ceil(length / g) * cyclesPerElement + reductions * log2(g)),
+///   at once   = floor(lanes / g) * cores, or floor(cores / cores of a row).
 /// g = 1 is a row per lane, without combining. Of equally fast ones the fewest lanes. Nothing as in
 /// `elementCycles`; extents below 1 count as 1. More lanes or cores never take longer.
 std::optional<RowCycles> rowCycles(const RowWork &work, const VectorUnit &unit);

@@ -36,8 +36,11 @@ const char *foldsOf(Dataflow flow) {
 }
 
 SystolicArray arrayOf(const Core &core) {
-  return {core.rows,        core.cols,         std::max<int64_t>(core.count, 1),
-          core.overlapFill, core.overlapDrain, !core.oneEach};
+  SystolicArray array;
+  array.rows = core.rows, array.cols = core.cols, array.count = std::max<int64_t>(core.count, 1);
+  array.overlapFill = core.overlapFill, array.overlapDrain = core.overlapDrain;
+  array.split = array.cutStream = !core.oneEach;
+  return array;
 }
 Dataflow dataflowOf(const Core &core) {
   return dataflowNamed(core.dataflow).value_or(Dataflow::WeightStationary);
@@ -151,6 +154,8 @@ public:
     how += fmt::format(" for {}, {} on {} x {}, {:.0f} folds = {}{}", shape, name(flow), core.rows,
                        core.cols, asDouble(cost.folds), foldsOf(flow),
                        gemm.batch > 1 && flow != Dataflow::RowStationary ? " * batch" : "");
+    if (cost.pieces > 1)
+      how += fmt::format(" * {} pieces of the stream", cost.pieces);
     if (array.split && array.count > 1)
       how += fmt::format(", {:.0f} on the fullest of {} arrays", asDouble(cost.foldsOfOne),
                          array.count);

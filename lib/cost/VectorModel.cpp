@@ -62,8 +62,9 @@ public:
         "ceil(rows / at once) * (ceil(length / g) * c{}) = ceil({} / {:.0f}) * (ceil({} / {}) * "
         "{:.6g}{}), g = {} lanes of a row, c = {}",
         g > 1 ? " + reductions * log2(g)" : "", work.rows,
-        static_cast<double>(core.lanes / g) * cores, work.length, g, work.cyclesPerElement,
-        g > 1 ? fmt::format(" + {} * log2({})", work.reductions, g) : "", g, perElement);
+        fastest ? static_cast<double>(fastest->rowsAtOnce) : 1, work.length, g,
+        work.cyclesPerElement, g > 1 ? fmt::format(" + {} * log2({})", work.reductions, g) : "", g,
+        perElement);
     return finish(q, peak, fastest ? std::optional(fastest->cycles) : std::nullopt, how,
                   assumptions);
   }

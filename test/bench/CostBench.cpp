@@ -22,13 +22,14 @@ static void BM_SystolicCost(benchmark::State &state) {
   auto gemms = products();
   size_t i = 0;
   SystolicArray array{128, 128, 4};
+  array.cutStream = state.range(1) > 0;
   auto flow = static_cast<Dataflow>(state.range(0));
   for (auto _ : state)
     benchmark::DoNotOptimize(systolicCost(gemms[i++ % gemms.size()], flow, array));
   state.SetItemsProcessed(state.iterations());
-  state.SetLabel(std::string(name(flow)));
+  state.SetLabel(std::string(name(flow)) + (array.cutStream ? ", streams cut" : ""));
 }
-BENCHMARK(BM_SystolicCost)->DenseRange(0, 3);
+BENCHMARK(BM_SystolicCost)->ArgsProduct({{0, 1, 2, 3}, {0, 1}});
 
 static void BM_RowStationaryConvolution(benchmark::State &state) {
   auto gemms = products();

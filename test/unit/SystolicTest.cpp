@@ -55,11 +55,15 @@ struct Matrices {
 
 /// Deals the folds to the arrays and steps each; the slowest one's cycles, and what all of them
 /// access.
-Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, fuzz::Random &random) {
+/// Streams are cut into `pieces`, whose folds follow each other.
+Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, int64_t pieces,
+             fuzz::Random &random) {
   Matrices x(g, random);
   int R = static_cast<int>(array.rows), C = static_cast<int>(array.cols);
   int64_t onRows = flow == kOutput ? g.m : g.k, onCols = flow == kInput ? g.m : g.n;
-  int64_t rowFolds = up(onRows, R), colFolds = up(onCols, C), folds = g.batch * rowFolds * colFolds;
+  int64_t rowFolds = up(onRows, R), colFolds = up(onCols, C),
+          folds = g.batch * rowFolds * colFolds * pieces;
+  int64_t whole = flow == kOutput ? g.k : flow == kInput ? g.n : g.m, piece = up(whole, pieces);
   Counted counted;
   for (int64_t part = 0; part < (array.split ? array.count : 1); ++part) {
     std::vector<int64_t> mine;
@@ -67,34 +71,41 @@ Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, fuzz::Ran
       mine.push_back(f);
     if (mine.empty())
       continue;
-    auto row = [&](int f, int r) { return mine[size_t(f)] / colFolds % rowFolds * R + r; };
-    auto col = [&](int f, int c) { return mine[size_t(f)] % colFolds * C + c; };
-    auto batch = [&](int f) { return mine[size_t(f)] / colFolds / rowFolds; };
+    auto row = [&](int f, int r) { return mine[size_t(f)] / pieces / colFolds % rowFolds * R + r; };
+    auto col = [&](int f, int c) { return mine[size_t(f)] / pieces % colFolds * C + c; };
+    auto at = [&](int f, int t) { return mine[size_t(f)] % pieces * piece + t; };
+    auto batch = [&](int f) { return mine[size_t(f)] / pieces / colFolds / rowFolds; };
     int64_t cycles = 0;
     if (flow == kOutput) {
       OutputFolds is;
-      is.rows = R, is.cols = C, is.depth = int(g.k), is.folds = int(mine.size());
-      is.left = [&](int f, int r, int k) {
-        return row(f, r) < g.m ? ++counted.lhs, x.a(batch(f), row(f, r), k) : 0;
+      is.rows = R, is.cols = C, is.depth = int(piece), is.folds = int(mine.size());
+      is.left = [&](int f, int r, int t) -> int64_t {
+        if (row(f, r) >= g.m || at(f, t) >= g.k)
+          return 0;
+        return ++counted.lhs, x.a(batch(f), row(f, r), at(f, t));
       };
-      is.top = [&](int f, int c, int k) {
-        return col(f, c) < g.n ? ++counted.rhs, x.b(batch(f), k, col(f, c)) : 0;
+      is.top = [&](int f, int c, int t) -> int64_t {
+        if (col(f, c) >= g.n || at(f, t) >= g.k)
+          return 0;
+        return ++counted.rhs, x.b(batch(f), at(f, t), col(f, c));
       };
       is.leaves = [&](int f, int r, int c, int64_t value) {
         if (row(f, r) < g.m && col(f, c) < g.n)
-          ++counted.writes, x.c(batch(f), row(f, r), col(f, c)) = value;
+          ++counted.writes, x.c(batch(f), row(f, r), col(f, c)) += value;
       };
       int interval = array.overlapDrain ? 1 : 0; // the shortest that does not collide
       for (;; ++interval) {
         Counted before = counted;
+        auto results = x.found;
         if ((cycles = runOutputStationary(is, interval)) >= 0)
           break;
         counted = before;
+        x.found = results;
       }
     } else {
       bool input = flow == kInput;
       StationaryFolds is;
-      is.rows = R, is.cols = C, is.outputs = int(input ? g.n : g.m), is.folds = int(mine.size());
+      is.rows = R, is.cols = C, is.outputs = int(piece), is.folds = int(mine.size());
       is.fill = array.overlapFill, is.drain = array.overlapDrain;
       is.stays = [&](int f, int r, int c, int) -> int64_t {
         int64_t k = row(f, r), other = col(f, c);
@@ -104,17 +115,18 @@ Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, fuzz::Ran
         return input ? x.a(batch(f), other, k) : x.b(batch(f), k, other);
       };
       is.moves = [&](int f, int r, int, int t) -> int64_t {
-        int64_t k = row(f, r);
-        if (k >= g.k)
+        int64_t k = row(f, r), moved = at(f, t);
+        if (k >= g.k || moved >= whole)
           return 0;
         ++(input ? counted.rhs : counted.lhs);
-        return input ? x.b(batch(f), k, t) : x.a(batch(f), t, k);
+        return input ? x.b(batch(f), k, moved) : x.a(batch(f), moved, k);
       };
       is.leaves = [&](int f, int c, int t, int64_t value) {
-        if (col(f, c) >= onCols)
+        int64_t moved = at(f, t);
+        if (col(f, c) >= onCols || moved >= whole)
           return;
         ++counted.writes;
-        (input ? x.c(batch(f), col(f, c), t) : x.c(batch(f), t, col(f, c))) += value;
+        (input ? x.c(batch(f), col(f, c), moved) : x.c(batch(f), moved, col(f, c))) += value;
       };
       cycles = StationaryArray(is).run();
     }
@@ -136,15 +148,30 @@ int64_t oneTo(fuzz::Random &random, size_t most) {
   return 1 + static_cast<int64_t>(random.below(most));
 }
 
+/// The fewest cycles of all ways to cut a stream of `steps`, as `run` gives them for folds and
+/// steps.
+template <typename Run>
+int64_t bestCut(int64_t folds, int64_t steps, const SystolicArray &a, Run run) {
+  int64_t best = std::numeric_limits<int64_t>::max();
+  for (int64_t cuts : {1, 2, 3, 4, 6, 8, 12}) {
+    if (cuts > 1 && (cuts > a.count || cuts > steps || !a.split || !a.cutStream))
+      continue;
+    int64_t piece = up(steps, cuts), all = folds * up(steps, piece);
+    best = std::min<int64_t>(best, run(a.split ? up(all, a.count) : all, piece));
+  }
+  return best;
+}
+
 /// As whole columns do it: the folds of the array that gets most.
 int64_t skewed(const Gemm &g, Dataflow flow, const SystolicArray &a) {
   int64_t onRows = flow == kOutput ? g.m : g.k, onCols = flow == kInput ? g.m : g.n;
-  int64_t folds = g.batch * up(onRows, a.rows) * up(onCols, a.cols);
-  if (a.split)
-    folds = up(folds, a.count);
+  int64_t steps = flow == kOutput ? g.k : flow == kInput ? g.n : g.m;
   SkewArray array(a.rows, a.cols, a.overlapFill, a.overlapDrain);
-  return flow == kOutput ? array.outputs(folds, g.k)
-                         : array.stationary(folds, 1, flow == kInput ? g.n : g.m);
+  return bestCut(g.batch * up(onRows, a.rows) * up(onCols, a.cols), steps, a,
+                 [&](int64_t folds, int64_t piece) {
+                   return flow == kOutput ? array.outputs(folds, piece)
+                                          : array.stationary(folds, 1, piece);
+                 });
 }
 
 } // namespace
@@ -153,12 +180,12 @@ TEST(Systolic, EqualsTheArrayThatIsSteppedPeByPe) {
   fuzz::Random random(11);
   for (int i = 0; i < 300; ++i) {
     Gemm g{oneTo(random, 2), oneTo(random, 9), oneTo(random, 9), oneTo(random, 9)};
-    SystolicArray a{oneTo(random, 5), oneTo(random, 5), oneTo(random, 3),
-                    i % 2 > 0,        i % 4 > 1,        i % 8 < 5};
+    SystolicArray a{oneTo(random, 5), oneTo(random, 5), oneTo(random, 3), i % 2 > 0,
+                    i % 4 > 1,        i % 8 < 5,        i % 16 < 12};
     for (Dataflow flow : {kOutput, kWeight, kInput}) {
       SCOPED_TRACE(shown(g, flow, a));
-      Counted counted = step(g, flow, a, random);
       SystolicCost cost = systolicCost(g, flow, a).value();
+      Counted counted = step(g, flow, a, cost.pieces, random);
       ASSERT_EQ(int64_t(cost.cycles), counted.cycles);
       ASSERT_EQ(skewed(g, flow, a), counted.cycles);
       EXPECT_EQ(int64_t(cost.lhsReads), counted.lhs);
@@ -191,7 +218,8 @@ TEST(Systolic, EqualsTheSkewOfColumnsOnArraysUpTo512) {
 }
 
 /// A convolution stepped PE by PE; also checks its results against the definition.
-static Counted stepRows(const Convolution &v, const SystolicArray &array, fuzz::Random &random) {
+static Counted stepRows(const Convolution &v, const SystolicArray &array, int64_t pieces,
+                        fuzz::Random &random) {
   int R = static_cast<int>(array.rows), C = static_cast<int>(array.cols);
   int64_t inRows = (v.outRows - 1) * v.rowStride + (v.filterRows - 1) * v.rowDilation + 1,
           inCols = (v.outCols - 1) * v.colStride + (v.filterCols - 1) * v.colDilation + 1;
@@ -219,11 +247,13 @@ static Counted stepRows(const Convolution &v, const SystolicArray &array, fuzz::
           beside = std::max<int64_t>(C / v.outRows, 1), rowStrips = up(v.filterRows, R),
           colStrips = up(v.outRows, C), channelFolds = up(v.channels, below),
           planes = v.groups * v.images * v.filters,
-          folds = channelFolds * up(planes, beside) * rowStrips * colStrips;
+          folds = channelFolds * up(planes, beside) * rowStrips * colStrips * pieces,
+          piece = up(v.outCols, pieces);
   struct Place {
     int64_t group, image, filter, channel, i, j;
   };
   auto place = [&](int64_t fold, int r, int c) -> std::optional<Place> {
+    fold /= pieces;
     int64_t colStrip = fold % colStrips, rowStrip = fold / colStrips % rowStrips,
             channels = fold / colStrips / rowStrips % channelFolds,
             planeFold = fold / colStrips / rowStrips / channelFolds;
@@ -245,7 +275,7 @@ static Counted stepRows(const Convolution &v, const SystolicArray &array, fuzz::
       continue;
     std::set<std::pair<int, size_t>> inputs, kernels, results; // what each fold touches
     StationaryFolds is;
-    is.rows = R, is.cols = C, is.kept = int(v.filterCols), is.outputs = int(v.outCols);
+    is.rows = R, is.cols = C, is.kept = int(v.filterCols), is.outputs = int(piece);
     is.folds = int(mine.size()), is.fill = array.overlapFill, is.drain = array.overlapDrain;
     is.fromTheLeft = false;
     is.stays = [&](int f, int r, int c, int q) -> int64_t {
@@ -258,15 +288,17 @@ static Counted stepRows(const Convolution &v, const SystolicArray &array, fuzz::
     };
     is.moves = [&](int f, int r, int c, int t) -> int64_t {
       auto p = place(mine[size_t(f)], r, c);
-      if (!p)
+      int64_t x = mine[size_t(f)] % pieces * piece + t / v.filterCols;
+      if (!p || x >= v.outCols)
         return 0;
       size_t at = in(p->group, p->image, p->channel, p->i * v.rowDilation + p->j * v.rowStride,
-                     t / v.filterCols * v.colStride + t % v.filterCols * v.colDilation);
+                     x * v.colStride + t % v.filterCols * v.colDilation);
       inputs.insert({f, at});
       return input[at];
     };
     is.leaves = [&](int f, int c, int x, int64_t value) {
-      if (auto p = place(mine[size_t(f)], 0, c)) {
+      x += static_cast<int>(mine[size_t(f)] % pieces * piece);
+      if (auto p = place(mine[size_t(f)], 0, c); p && x < v.outCols) {
         size_t at = out(p->group, p->image, p->filter, p->j, x);
         results.insert({f, at});
         found[at] += value;
@@ -299,13 +331,18 @@ TEST(Systolic, RowStationaryEqualsTheArrayThatIsSteppedPeByPe) {
     Convolution v{oneTo(random, 2), oneTo(random, 2), oneTo(random, 3), oneTo(random, 4),
                   oneTo(random, 4), oneTo(random, 3), oneTo(random, 6), oneTo(random, 5),
                   oneTo(random, 3), oneTo(random, 3), oneTo(random, 2), oneTo(random, 2)};
-    SystolicArray a{oneTo(random, 7), oneTo(random, 7), oneTo(random, 2), i % 2 > 0, i % 4 > 1};
+    SystolicArray a{oneTo(random, 7), oneTo(random, 7), oneTo(random, 4),
+                    i % 2 > 0,        i % 4 > 1,        true,
+                    i % 8 > 2};
     SCOPED_TRACE(i);
-    Counted counted = stepRows(v, a, random);
     SystolicCost cost = rowStationaryCost(v, a).value();
+    Counted counted = stepRows(v, a, cost.pieces, random);
     ASSERT_EQ(int64_t(cost.cycles), counted.cycles);
-    ASSERT_EQ(SkewArray(a.rows, a.cols, a.overlapFill, a.overlapDrain)
-                  .stationary(int64_t(cost.foldsOfOne), v.filterCols, v.outCols),
+    SkewArray array(a.rows, a.cols, a.overlapFill, a.overlapDrain);
+    ASSERT_EQ(bestCut(int64_t(cost.folds) / cost.pieces, v.outCols, a,
+                      [&](int64_t folds, int64_t piece) {
+                        return array.stationary(folds, v.filterCols, piece);
+                      }),
               counted.cycles);
     EXPECT_EQ(int64_t(cost.lhsReads), counted.lhs);
     EXPECT_EQ(int64_t(cost.rhsReads), counted.rhs);

@@ -22,12 +22,12 @@ int64_t roundsOf(int64_t elements, int64_t lanes) {
 
 /// Sums every row with `group` lanes each, really adding, a cycle of the machine at a time (an
 /// element takes `c`, a pairwise sum 1); -1 if a sum is wrong.
-int64_t stepRows(int64_t rows, int64_t length, int64_t c, int64_t reductions, int64_t lanes,
-                 int64_t cores, int64_t group) {
+int64_t stepRows(int64_t rows, int64_t length, int64_t c, int64_t reductions, int64_t slots,
+                 int64_t group) {
   int64_t now = 0, next = 0;
   while (next < rows) {
     int64_t longest = 0;
-    for (int64_t slot = 0; slot < lanes / group * cores && next < rows; ++slot, ++next) {
+    for (int64_t slot = 0; slot < slots && next < rows; ++slot, ++next) {
       std::vector<int64_t> partial(static_cast<size_t>(group));
       int64_t taken = 0, spent = 0;
       while (taken < length) {
@@ -78,13 +78,18 @@ TEST(VectorCycles, RowsEqualTheBestOfTheSteppedGroups) {
     VectorUnit unit{1 + static_cast<int64_t>(random.below(100)),
                     1 + static_cast<int64_t>(random.below(4))};
     int64_t best = std::numeric_limits<int64_t>::max(), lanes = 0;
-    for (int64_t group = 1; group <= unit.lanes; group *= 2) {
+    auto consider = [&](int64_t group, int64_t slots) {
       int64_t cycles = stepRows(work.rows, work.length, static_cast<int64_t>(work.cyclesPerElement),
-                                work.reductions, unit.lanes, unit.count, group);
+                                work.reductions, slots, group);
       ASSERT_GE(cycles, 0);
       if (cycles < best)
         best = cycles, lanes = group;
-    }
+    };
+    int64_t most = 1;
+    for (int64_t group = 1; group <= unit.lanes; group *= 2)
+      consider(group, unit.lanes / group * unit.count), most = group;
+    for (int64_t cores = 2; cores <= unit.count; cores *= 2)
+      consider(most * cores, unit.count / cores);
     RowCycles found = *rowCycles(work, unit);
     ASSERT_EQ(found.cycles, static_cast<double>(best));
     ASSERT_EQ(found.lanesPerRow, lanes);
@@ -98,6 +103,8 @@ TEST(VectorCycles, WhichMappingIsBetter) {
   EXPECT_EQ(rowCycles({128, 1024, 1, 2}, {128, 1})->cycles, 1024);
   EXPECT_EQ(rowCycles({1, 1024, 1, 2}, {128, 1})->lanesPerRow, 128);
   EXPECT_EQ(rowCycles({1, 1024, 1, 2}, {128, 1})->cycles, 8 + 2 * 7);
+  // One row of 2^20 on 64 such cores.
+  EXPECT_EQ(rowCycles({1, 1 << 20, 1, 1}, {128, 64})->cycles, 128 + 7 + 6);
 }
 
 TEST(VectorCycles, NeverSlowerWithMore) {
