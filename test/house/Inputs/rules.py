@@ -15,6 +15,7 @@ FORBIDDEN = {
     "lib/model/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/model/", "lib/support/")),
     "lib/support/": (("lib/", "dialects/", "z3"), ("lib/support/",)),
     "lib/solve/": (("lib/", "dialects/", "mlir/"), ("lib/solve/", "lib/analysis/", "lib/model/", "lib/support/")),
+    "lib/tile/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/tile/", "lib/model/", "lib/support/")),
     "lib/interpret/": (("lib/", "z3"), ("lib/interpret/", "lib/support/")),
     "lib/import/": (("lib/", "dialects/", "mlir/"), ("lib/import/", "lib/syntax/", "lib/support/")),
     "lib/import/mlir/": (("lib/", "dialects/"), ("lib/import/", "lib/support/")),
