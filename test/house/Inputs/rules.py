@@ -16,6 +16,7 @@ FORBIDDEN = {
     "lib/array/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/array/", "lib/model/", "lib/support/")),
     "lib/support/": (("lib/", "dialects/", "z3"), ("lib/support/",)),
     "lib/solve/": (("lib/", "dialects/", "mlir/"), ("lib/solve/", "lib/analysis/", "lib/model/", "lib/support/")),
+    "lib/tile/": (("lib/", "dialects/", "mlir/", "z3"), ("lib/tile/", "lib/model/", "lib/support/")),
     "lib/interpret/": (("lib/", "z3"), ("lib/interpret/", "lib/support/")),
     "lib/import/": (("lib/", "dialects/", "mlir/"), ("lib/import/", "lib/syntax/", "lib/support/")),
     "lib/import/mlir/": (("lib/", "dialects/"), ("lib/import/", "lib/support/")),
