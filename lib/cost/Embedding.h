@@ -42,8 +42,8 @@ Bytes movedForRow(Bytes row, Bytes sector);
 
 /// Reads index and row of each lookup (with a skew, each different row once: the others hit a
 /// cache), writes a row per result. time = max(bytes / bandwidth, rows * latency / rows in flight)
-/// (Little's law). Sources: Naumov et al., DLRM, arXiv 1906.00091; Mudigere et al., ISCA 2022,
-/// section 3. Issue A0302 for a size below one, a negative or infinite number.
+/// (Little, A proof for the queuing formula L = lambda W, 1961). Issue A0302 for a size below one,
+/// a negative or infinite number.
 std::variant<EmbeddingCost, Issue> embeddingForward(const EmbeddingShape &, const RowMemory &);
 
 /// Reads the gradient of each result and the indices, then reads and writes each different row and

@@ -20,7 +20,7 @@ struct NodeScaling {
 
   /// Factor on an area, or on the energy of a switch at the same supply voltage: the ratio of two
   /// numbers that are each interpolated linearly between the nodes around (Stillmaker and Baas,
-  /// Integration 58, 2017, tables 5 and 6). Nodes beyond the table count as its last: what is
+  /// Integration 58, 2017). Nodes beyond the table count as its last: what is
   /// smaller than 7 nm is priced as 7 nm. Nodes are positive, in metres.
   double area(double from, double to) const;
   double energy(double from, double to, double volts = 0.8) const;

@@ -364,14 +364,27 @@ std::vector<Issue> check(const Machine &machine) {
   };
   number("clock", machine.clock.value);
   number("idle power", machine.idle.value);
-  number("energy per FLOP", machine.energyPerFlop.value);
+  // Sums over a step and what follows from them stay finite below this.
+  constexpr double kMostJoules = 1e30, kMostSquareMetres = 1e12;
+  auto upTo = [&](const std::string &what, double value, double most, const char *unit) {
+    number(what, value);
+    if (value > most && std::isfinite(value))
+      report(fmt::format("{} of '{}' is {:g} {}, and no machine has more than {:g}", what,
+                         machine.name, value, unit, most));
+  };
+  upTo("energy per FLOP", machine.energyPerFlop.value, kMostJoules, "J");
+  for (const auto &[type, energy] : machine.energyPerFlopOf)
+    upTo("energy per FLOP in " + type, energy.value, kMostJoules, "J");
+  upTo("area", machine.area.value, kMostSquareMetres, "m2");
+  number("bandwidth from the host", machine.hostBandwidth.value);
   if (machine.memories.empty())
     report(fmt::format("'{}' has no memory", machine.name));
   for (const Memory &m : machine.memories) {
     number("capacity of memory '" + m.name + "'", m.capacity.value);
     number("bandwidth of memory '" + m.name + "'", m.bandwidth.value);
     number("latency of memory '" + m.name + "'", m.latency.value);
-    number("energy of memory '" + m.name + "'", m.energy.value);
+    upTo("energy of memory '" + m.name + "'", m.energy.value, kMostJoules, "J/B");
+    number("sector of memory '" + m.name + "'", m.sector.value);
   }
   for (const Core &c : machine.cores) {
     if (c.count < 1 || c.rows < 0 || c.cols < 0 || c.lanes < 0)

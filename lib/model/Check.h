@@ -28,7 +28,7 @@ constexpr unsigned kMaxNesting = 8;
 std::vector<Issue> check(const WorkGraph &graph);
 
 /// Memories and cores have names, finite non-negative numbers, and `reads` in range; there is a
-/// memory. Code A0921.
+/// memory; no energy per byte or FLOP is above 1e30 J, no area above 1e12 m2. Code A0921.
 std::vector<Issue> check(const Machine &machine);
 
 } // namespace accord

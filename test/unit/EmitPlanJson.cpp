@@ -21,6 +21,10 @@ TEST(EmitPlanJson, ComesBackBitForBit) {
   plan.conflicts = {{"device.memory <= 1 GiB", "gpt.dnn", 31, "needs 4.6 GiB"}};
   plan.costs.operations[1].time = Seconds(0.1 + 0.2); // no short decimal
   plan.machine.memories[0].latency = Seconds(5e-324);
+  plan.machine.memories[0].sector = Bytes(64);
+  plan.machine.energyPerFlopOf["int8"] = JoulesPerFlop(0.1e-12);
+  plan.machine.area = {826e-6};
+  plan.machine.hostBandwidth = BytesPerSecond(32e9);
   plan.graph.operations[2].domain = {{4096, IteratorKind::Parallel},
                                      {768, IteratorKind::Reduction}};
   plan.schedule.step.value = std::numeric_limits<int64_t>::max();
@@ -32,6 +36,10 @@ TEST(EmitPlanJson, ComesBackBitForBit) {
   EXPECT_EQ(jsonText(toJson(*back)), text);
   EXPECT_EQ(back->costs.operations[1].time, plan.costs.operations[1].time);
   EXPECT_EQ(back->machine.memories[0].latency.value, 5e-324);
+  EXPECT_EQ(back->machine.memories[0].sector.value, 64);
+  EXPECT_EQ(back->machine.energyPerFlopOf.at("int8").value, 0.1e-12);
+  EXPECT_EQ(back->machine.area.value, 826e-6);
+  EXPECT_EQ(back->machine.hostBandwidth.value, 32e9);
   EXPECT_EQ(back->schedule.step, plan.schedule.step);
   EXPECT_EQ(back->graph.regions.size(), plan.graph.regions.size());
   EXPECT_EQ(back->graph.regions[2].carried[0].yielded, plan.graph.regions[2].carried[0].yielded);
