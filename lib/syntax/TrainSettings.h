@@ -13,6 +13,7 @@ struct TrainSettings {
   std::vector<int64_t> microbatches;
   SourceRange microbatchAt; ///< of the value in `search`
   std::vector<std::string> recomputes;
+  std::vector<DegreeChoice> parallel;
   std::optional<Objective> objective;
   std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;
@@ -25,7 +26,8 @@ TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &co
 dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,
                                Diagnostics &diags);
 std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags);
-/// "none", "selective" and "full" of a word or a set of words, in their order; empty after an error.
+/// "none", "selective" and "full" of a word or a set of words, in their order; empty after an
+/// error.
 std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags);
 
 } // namespace accord
