@@ -1,4 +1,5 @@
 #include "lib/cost/Estimate.h"
+#include "lib/cost/Exchanges.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -36,8 +37,9 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
 Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
   if (op.core == CoreKind::Network)
     return {"A0409",
-            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device", op.name,
-                        op.kind, machine.name),
+            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a "
+                        "cluster would do",
+                        op.name, op.kind, machine.name),
             op.location,
             {describedHere(machine)}};
   std::string has;
@@ -101,8 +103,14 @@ class Estimator {
 public:
   Estimator(const Machine &machine, std::string name) : machine_(machine), name_(std::move(name)) {}
 
-  /// The unknown name, if there is one.
-  std::optional<Issue> prepare() {
+  /// The unknown name, if there is one, or why devices cannot exchange data.
+  std::optional<Issue> prepare(const WorkGraph &graph, const EstimateOptions &options) {
+    if (options.fabric) {
+      auto exchanges = Exchanges::make(graph, machine_, options);
+      if (auto *issue = std::get_if<Issue>(&exchanges))
+        return std::move(*issue);
+      exchanges_ = std::move(std::get<Exchanges>(exchanges));
+    }
     bool geometry = name_ == "array" || name_ == "vector";
     if (geometry && llvm::none_of(machine_.cores,
                                   [&](const Core &core) { return modelFor(core, name_) == name_; }))
@@ -139,6 +147,8 @@ public:
     }
     if (op.givenSeconds)
       return given(op, assumptions);
+    if (op.core == CoreKind::Network && exchanges_)
+      return exchanged(op, assumptions);
     auto chosen = choose(op, assumptions);
     if (auto *failure = std::get_if<Failure>(&chosen))
       return std::move(*failure);
@@ -205,6 +215,24 @@ private:
     return cost;
   }
 
+  std::variant<OperationCost, Failure> exchanged(const Operation &op,
+                                                 Assumptions &assumptions) const {
+    auto priced = exchanges_->price(op, assumptions);
+    if (auto *issue = std::get_if<Issue>(&priced))
+      return Failure{"exchange", std::move(*issue)};
+    OperationCost &cost = std::get<OperationCost>(priced);
+    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
+      return Failure{"time " + cost.bound,
+                     {"A0452",
+                      fmt::format("'{}' takes {:.6g} s, bound by {}, and a schedule holds at most "
+                                  "9e6 s",
+                                  op.name, cost.time.value, cost.bound),
+                      op.location,
+                      {}},
+                     cost.time.value};
+    return std::move(cost);
+  }
+
   /// The core of an operation, with what was assumed to find it.
   std::variant<CoreChoice, Failure> choose(const Operation &op, Assumptions &assumptions) const {
     auto choice = chooseCore(op, machine_);
@@ -269,6 +297,7 @@ private:
   const Machine &machine_;
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
+  std::optional<Exchanges> exchanges_;
 };
 
 } // namespace
@@ -317,7 +346,7 @@ std::optional<CoreChoice> chooseCore(const Operation &operation, const Machine &
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options) {
   Estimator estimator(machine, options.costModel.empty() ? machine.costModel : options.costModel);
-  if (auto issue = estimator.prepare())
+  if (auto issue = estimator.prepare(graph, options))
     return std::vector<Issue>{*issue};
 
   size_t size = graph.operations.size();

@@ -185,12 +185,12 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
       for (size_t l = 0; l < one.sent.size() && l < cost.sent.size(); ++l)
         cost.sent[l] += one.sent[l];
       cost.formula += (cost.formula.empty() ? "" : " + ") + fmt::format("[{}]", one.formula);
-      std::string network = one.bound.substr(one.bound.rfind(' ') + 1);
-      cost.parts +=
-          fmt::format("{}{} in {}", cost.parts.empty() ? "" : ", ", name(one.algorithm), network);
+      cost.parts += fmt::format("{}{} in {}", cost.parts.empty() ? "" : ", ", name(one.algorithm),
+                                one.network);
       if (one.time > longest || cost.bound.empty()) {
         longest = one.time;
         cost.bound = one.bound;
+        cost.network = one.network;
         cost.flows = one.flows;
       }
     }
@@ -214,14 +214,15 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
         cost.energy += Joules(usage.traffic[l] * bytes * way->energy[l]);
       }
       cost.flows = usage.flows;
-      std::string network = usage.level >= 0 ? networks[usage.level] : "";
-      cost.bound = (cost.alpha > cost.beta ? "latency " : "network ") + network;
+      if (usage.level >= 0)
+        cost.network = networks[usage.level];
+      cost.bound = (cost.alpha > cost.beta ? "latency " : "network ") + cost.network;
       cost.formula =
           fmt::format("{}: {} with n = {}, a = {:.6g} s, S = {:.6g} B, B = {:.6g} B/s{}{}",
                       name(way->algorithm), way->symbols, peers, usage.alpha.value / usage.messages,
                       bytes, usage.perByte > 0 ? usage.factor / usage.perByte : 0, pieces,
                       usage.flows > 1 ? fmt::format(", {} messages at once on a link of '{}'",
-                                                    usage.flows, network)
+                                                    usage.flows, cost.network)
                                       : "");
     } else {
       cost.formula = fmt::format("hierarchical: {}", cost.formula);

@@ -31,6 +31,7 @@ struct CollectiveCost {
   std::string formula; ///< in symbols, then the numbers
   std::string bound; ///< "network ib" or, if messages take longer to travel than to send, "latency
                      ///< ib"; "nothing to exchange"
+  std::string network;     ///< the one that binds; empty if there is nothing to exchange
   std::vector<Bytes> sent; ///< by one device, per level of the fabric; the mean over devices
   Joules energy;           ///< of all links, one device's share
   int64_t flows = 0;       ///< messages on the link that binds

@@ -63,6 +63,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.precision = settings.precision;
   job.microbatches = std::move(settings.microbatches);
   job.microbatchAt = settings.microbatchAt;
+  job.parallel = std::move(settings.parallel);
   if (!settings.recomputes.empty())
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
