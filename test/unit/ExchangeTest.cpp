@@ -1,7 +1,9 @@
 // Exchanges of data in a step: what they cost on a cluster, and when they run.
 #include "NetworkFixture.h"
 #include "lib/cost/Estimate.h"
+#include "lib/place/SingleDevice.h"
 #include "lib/solve/ScheduleStep.h"
+#include "lib/verify/Verify.h"
 
 using namespace accord;
 using namespace accord::testing;
@@ -161,4 +163,47 @@ TEST(Exchange, OverlapsWithArithmetic) {
   auto priced = price(g, &fabric);
   auto schedule = scheduleStep(g, device(), std::get<Costs>(priced));
   EXPECT_NEAR(std::get<Schedule>(schedule).step.seconds().value, 0.01, 1e-11);
+}
+
+/// A repeat that exchanges in each iteration, another exchange beside it: planned, then proved
+/// anew.
+TEST(Exchange, APlanOfASharedStepVerifies) {
+  Fabric fabric = servers();
+  WorkGraph g = graphOf({exchange("before", "tensor", 8, 800000000), Operation(),
+                         exchange("inside", "tensor", 8, 8000000)});
+  g.regions.resize(3);
+  g.operations[1].name = g.operations[1].kind = "repeat";
+  g.operations[1].body = 2;
+  g.operations[2].region = 2;
+  g.regions[0].operations = {0, 1};
+  g.regions[2].name = "block";
+  g.regions[2].count = 5;
+  g.regions[2].parent = 0;
+  g.regions[2].owner = 1;
+  g.regions[2].operations = {2};
+  SingleDeviceRequest request;
+  request.fabric = &fabric;
+  auto made = planFor(g, device(), request);
+  ASSERT_TRUE(std::holds_alternative<Plan>(made)) << std::get<1>(made)[0].message;
+  Plan plan = std::get<Plan>(made);
+  double one = plan.costs.operations[2].time.value, other = plan.costs.operations[0].time.value;
+  EXPECT_NEAR(plan.schedule.step.seconds().value, other + 5 * one, 1e-10);
+  for (const Issue &finding : verify(plan).findings)
+    ADD_FAILURE() << finding.code << " " << finding.message;
+  auto codes = [](const Plan &p) {
+    std::set<std::string> all;
+    for (const Issue &finding : verify(p).findings)
+      all.insert(finding.code);
+    return all;
+  };
+  Plan together = plan;
+  for (Slot &slot : together.schedule.regions[0].slots)
+    slot.start = {0};
+  EXPECT_TRUE(codes(together).count("A0903"));
+  Plan faster = plan;
+  faster.costs.operations[0].time = Seconds(1e-9);
+  EXPECT_TRUE(codes(faster).count("A0910"));
+  Plan bound = plan;
+  bound.schedule.bound = {bound.schedule.bound.value + 1000000};
+  EXPECT_TRUE(codes(bound).count("A0906"));
 }
