@@ -199,6 +199,9 @@ TEST(Exchange, APlanOfASharedStepVerifies) {
   Plan together = plan;
   for (Slot &slot : together.schedule.regions[0].slots)
     slot.start = {0};
+  RegionSchedule &region = together.schedule.regions[0];
+  region.length = std::max(region.slots[0].duration, region.slots[1].duration);
+  together.schedule.step = region.length;
   EXPECT_TRUE(codes(together).count("A0903"));
   Plan faster = plan;
   faster.costs.operations[0].time = Seconds(1e-9);

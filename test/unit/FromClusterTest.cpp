@@ -55,11 +55,11 @@ TEST(FromCluster, ServersAndTheirNetworksBecomeLevels) {
       "accel.server @dgx [16] {\naccel.device @gpu [8] : @a100\n"
       "accel.host {memory = #accel.quantity<2 TiB>, cpu_cores = 128 : i64}\n" +
       kNvlink +
-      ", latency = #accel.quantity<2 us>, efficiency = #accel.quantity<0.8>, reduction = "
+      ", latency = #accel.quantity<2 us>, efficiency = #accel.quantity<\"0.8\">, reduction = "
       "\"in_switch\", bandwidth_by_peers = {\"16\" = #accel.quantity<230 GB/s>, \"2\" = "
       "#accel.quantity<194 GB/s>}}\n}\n"
       "accel.network @ib {connects = [@dgx], topology = \"fat_tree\", oversubscription = "
-      "#accel.quantity<2>, leaf = 4 : i64, bandwidth = #accel.quantity<200 GB/s>, algorithm = "
+      "#accel.quantity<\"2\">, leaf = 4 : i64, bandwidth = #accel.quantity<200 GB/s>, algorithm = "
       "\"ring\", energy = #accel.quantity<30 pJ/B>}");
   auto *cluster = std::get_if<Cluster>(&result);
   ASSERT_TRUE(cluster) << std::get<Issue>(result).message;

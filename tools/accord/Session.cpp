@@ -214,6 +214,10 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
   Code code = option ? Code::PassFailed : Code::NoGradient;
   bool reported = false;
   mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+    // What of a shared step stays whole changes every number that follows.
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Remark && !option && theCluster &&
+        !llvm::is_contained(theCluster->assumptions, d.str()))
+      theCluster->assumptions.push_back(d.str());
     if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
       return mlir::success();
     reported = true;
