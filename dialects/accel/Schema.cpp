@@ -75,6 +75,12 @@ const std::vector<StringRef> kLaneOperations = {"add",
 const std::vector<StringRef> kTopologies = {"switch", "fully_connected", "ring", "mesh",
                                             "torus",  "fat_tree",        "bus"};
 
+/// How collectives are carried out, as lib/network names it.
+const std::vector<StringRef> kAlgorithms = {
+    "ring", "double_tree", "halving_doubling", "direct", "dimensions", "in_switch", "hierarchical"};
+
+const std::vector<StringRef> kReductions = {"endpoints", "in_switch"};
+
 constexpr bool kRequired = true;
 
 KeySchema quantity(StringRef name, std::vector<Dimension> dimensions, Range range, StringRef doc,
@@ -171,6 +177,21 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
           quantity("latency", {kTime}, Range::NonNegative, "of one message between neighbours"),
           quantity("energy", {kEnergy / kBytes}, Range::NonNegative,
                    "energy to move a byte over one link"),
+          quantity("efficiency", {kNumber}, Range::Share,
+                   "share of the bandwidth that long messages reach"),
+          {"bandwidth_by_peers",
+           ValueKind::QuantityMap,
+           {kBandwidth},
+           {},
+           false,
+           Range::Positive,
+           0,
+           0,
+           "measured bandwidth of an endpoint by the number of peers that exchange data, instead "
+           "of "
+           "'bandwidth' and 'efficiency'"},
+          word("algorithm", kAlgorithms,
+               "how collectives are carried out, the fastest way unless given"),
       }};
   for (KeySchema &key : more)
     block.keys.push_back(std::move(key));
@@ -298,14 +319,17 @@ std::vector<BlockSchema> table() {
            quantity("power", {kPower}, Range::NonNegative, "drawn by the host"),
        }},
       network("", "what every network has", {}),
-      network("switch", "every endpoint on one switch", {}),
+      network("switch", "every endpoint on one switch",
+              {word("reduction", kReductions, "where an all-reduce may be added up")}),
       network("fully_connected", "a link between every two endpoints", {}),
       network("ring", "a link to the next and the previous endpoint", {}),
       network("mesh", "a grid", {shape("shape", 1, 3, extents, kRequired)}),
       network("torus", "a grid whose ends are joined", {shape("shape", 1, 3, extents, kRequired)}),
       network("fat_tree", "switches in levels",
               {quantity("oversubscription", {kNumber}, Range::AtLeastOne,
-                        "bandwidth into a level over bandwidth out of it, 1 unless given")}),
+                        "bandwidth into a level over bandwidth out of it, 1 unless given"),
+               integer("leaf", Range::Positive, "endpoints of one leaf switch, 1 unless given"),
+               word("reduction", kReductions, "where an all-reduce may be added up")}),
       network("bus", "one link shared by all", {}),
       {"price",
        "",

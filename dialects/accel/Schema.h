@@ -19,7 +19,8 @@ enum class ValueKind : uint8_t {
   WordSet,     ///< ArrayAttr of StringAttr, each one of `words`
   String,      ///< StringAttr
   Shape,       ///< ArrayAttr of i64 or choices: [128, 128]
-  QuantityMap, ///< DictionaryAttr from one of `words` to QuantityAttr of one of `dimensions`
+  QuantityMap, ///< DictionaryAttr from one of `words`, without any from positive integers, to
+               ///< QuantityAttr of one of `dimensions`
   Reference,   ///< FlatSymbolRefAttr of something declared in the same or an enclosing block
   References,  ///< ArrayAttr of FlatSymbolRefAttr
   Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
@@ -53,6 +54,8 @@ const BlockSchema *findSchema(llvm::StringRef kind, llvm::StringRef subtype = ""
 /// unknown one.
 std::vector<llvm::StringRef> subtypesOf(llvm::StringRef kind);
 
+/// Whether a text is a positive integer as a key of a map is written: "8", at most nine digits.
+bool isCount(llvm::StringRef text);
 /// The full word for an alias (`os` -> `output_stationary`), else the word itself.
 llvm::StringRef canonicalWord(llvm::StringRef word);
 /// The candidate with the fewest changed letters if that is close enough to be meant, else empty.

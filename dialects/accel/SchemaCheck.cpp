@@ -16,6 +16,10 @@ StringRef nearestName(StringRef word, ArrayRef<StringRef> candidates) {
   return found == candidates.end() ? StringRef() : *found;
 }
 
+bool isCount(StringRef text) {
+  return !text.empty() && text.size() <= 9 && text[0] != '0' && llvm::all_of(text, llvm::isDigit);
+}
+
 static std::string list(ArrayRef<StringRef> names) {
   std::string out;
   for (StringRef name : names)
@@ -63,7 +67,8 @@ std::string expected(const KeySchema &key) {
       return std::to_string(key.leastRank) + " extents";
     return std::to_string(key.leastRank) + " to " + std::to_string(key.mostRank) + " extents";
   case ValueKind::QuantityMap:
-    return dimensions(key) + " for each of " + list(key.words);
+    return dimensions(key) +
+           (key.words.empty() ? " for each of some counts" : " for each of " + list(key.words));
   case ValueKind::Reference:
     return "a name";
   case ValueKind::References:
@@ -175,7 +180,9 @@ std::string whyNot(const KeySchema &key, Attribute value) {
     if (!map || map.empty())
       return wrong;
     return each(map, [&](NamedAttribute entry) -> std::string {
-      if (std::string why = checkWord(key, entry.getName()); !why.empty())
+      if (key.words.empty() && !isCount(entry.getName()))
+        return "has a wrong name: '" + entry.getName().str() + "' is no positive integer";
+      if (std::string why = key.words.empty() ? "" : checkWord(key, entry.getName()); !why.empty())
         return "has a wrong name: it " + why;
       auto quantity = dyn_cast<QuantityAttr>(entry.getValue());
       if (isa<ChoiceAttr, ReferenceAttr, ApplyAttr>(entry.getValue()))

@@ -1,6 +1,7 @@
 #include "lib/cost/Estimate.h"
 #include "lib/cost/Energy.h"
 #include "lib/cost/MappingCache.h"
+#include "lib/cost/Exchanges.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -38,8 +39,9 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
 Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
   if (op.core == CoreKind::Network)
     return {"A0409",
-            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device", op.name,
-                        op.kind, machine.name),
+            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a "
+                        "cluster would do",
+                        op.name, op.kind, machine.name),
             op.location,
             {describedHere(machine)}};
   std::string has;
@@ -103,8 +105,14 @@ class Estimator {
 public:
   Estimator(const Machine &machine, std::string name) : machine_(machine), name_(std::move(name)) {}
 
-  /// The unknown name, if there is one.
-  std::optional<Issue> prepare() {
+  /// The unknown name, if there is one, or why devices cannot exchange data.
+  std::optional<Issue> prepare(const WorkGraph &graph, const EstimateOptions &options) {
+    if (options.fabric) {
+      auto exchanges = Exchanges::make(graph, machine_, options);
+      if (auto *issue = std::get_if<Issue>(&exchanges))
+        return std::move(*issue);
+      exchanges_ = std::move(std::get<Exchanges>(exchanges));
+    }
     bool geometry = name_ == "array" || name_ == "vector";
     if (geometry && llvm::none_of(machine_.cores,
                                   [&](const Core &core) { return modelFor(core, name_) == name_; }))
@@ -141,6 +149,8 @@ public:
     }
     if (op.givenSeconds)
       return given(op, assumptions);
+    if (op.core == CoreKind::Network && exchanges_)
+      return exchanged(op, assumptions);
     auto chosen = choose(op, assumptions);
     if (auto *failure = std::get_if<Failure>(&chosen))
       return std::move(*failure);
@@ -236,6 +246,24 @@ private:
     return std::move(priced);
   }
 
+  std::variant<OperationCost, Failure> exchanged(const Operation &op,
+                                                 Assumptions &assumptions) const {
+    auto priced = exchanges_->price(op, assumptions);
+    if (auto *issue = std::get_if<Issue>(&priced))
+      return Failure{"exchange", std::move(*issue)};
+    OperationCost &cost = std::get<OperationCost>(priced);
+    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
+      return Failure{"time " + cost.bound,
+                     {"A0452",
+                      fmt::format("'{}' takes {:.6g} s, bound by {}, and a schedule holds at most "
+                                  "9e6 s",
+                                  op.name, cost.time.value, cost.bound),
+                      op.location,
+                      {}},
+                     cost.time.value};
+    return std::move(cost);
+  }
+
   /// The cores that an operation may run on, with what was assumed to find them.
   std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op,
                                                         Assumptions &assumptions) const {
@@ -317,6 +345,7 @@ private:
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
   mutable MappingCache mappings_;
+  std::optional<Exchanges> exchanges_;
 };
 
 } // namespace
@@ -360,7 +389,7 @@ std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &m
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options) {
   Estimator estimator(machine, options.costModel.empty() ? machine.costModel : options.costModel);
-  if (auto issue = estimator.prepare())
+  if (auto issue = estimator.prepare(graph, options))
     return std::vector<Issue>{*issue};
 
   size_t size = graph.operations.size();

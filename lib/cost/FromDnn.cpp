@@ -8,6 +8,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -73,6 +74,7 @@ private:
   void parts(dnn::FusedOp op, Operation &into);
   void parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list, Operation &into);
   void gradientBuffers(mlir::Operation &op, Operation &into);
+  void exchange(mlir::Operation &op, Operation &into);
   void residents();
   std::string unique(mlir::Operation &op);
   void fail(mlir::Operation &op, const char *what) {
@@ -218,6 +220,32 @@ void Extractor::parts(dnn::FusedOp op, Operation &into) {
   into.type = typeOf(*op.getMain().getOperation());
 }
 
+/// What a collective moves: the whole tensor, as lib/shard/Traffic.cpp counts it.
+void Extractor::exchange(mlir::Operation &op, Operation &into) {
+  if (into.core != CoreKind::Network)
+    return;
+  std::optional<int64_t> payload;
+  auto fill = [&](auto one, StringRef kind) {
+    into.exchange = Exchange{kind.str(), one.getAxis().str(), static_cast<int64_t>(one.getDevices()),
+                             payload.value_or(0)};
+  };
+  llvm::TypeSwitch<mlir::Operation *>(&op)
+      .Case<dnn::AllReduceOp, dnn::ReduceScatterOp, dnn::AllToAllOp>([&](auto one) {
+        payload = bytesOf(one.getX().getType(), out.microbatch);
+        fill(one, op.getName().stripDialect());
+      })
+      .Case([&](dnn::AllGatherOp one) {
+        payload = bytesOf(one.getY().getType(), out.microbatch);
+        fill(one, op.getName().stripDialect());
+      })
+      .Case([&](dnn::GradientAllReduceOp one) {
+        payload = one.getBytesRead(out.microbatch);
+        fill(one, "all_reduce");
+      });
+  if (into.exchange && !payload)
+    fail(op, "exchanges data that");
+}
+
 /// Results that feed a gradient buffer are written there: no memory of their own, and a read when
 /// they accumulate.
 void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
@@ -343,6 +371,7 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
     described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
   if (auto worker = dyn_cast<WorkOpInterface>(op)) {
     work(worker, described);
+    exchange(op, described);
     gradientBuffers(op, described);
     if (auto fused = dyn_cast<dnn::FusedOp>(op))
       parts(fused, described);

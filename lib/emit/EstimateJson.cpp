@@ -46,8 +46,7 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
     for (size_t l = 0; l < cost.bytes.size() && l < machine.memories.size(); ++l)
       bytes[json::ObjectKey(json::fixUTF8(machine.memories[l].name))] = cost.bytes[l].value;
     bool placed = cost.core >= 0 && static_cast<size_t>(cost.core) < machine.cores.size();
-    operations.push_back(
-        json::Object{{"name", jsonString(op.name)},
+    json::Object row{{"name", jsonString(op.name)},
                      {"kind", jsonString(op.kind)},
                      {"phase", name(op.phase)},
                      {"core", placed ? jsonString(machine.cores[cost.core].name) : nullptr},
@@ -57,7 +56,13 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                      {"energy_J", cost.energy.value},
                      {"flops", op.flops},
                      {"bytes", std::move(bytes)},
-                     {"bound", jsonString(cost.bound)}});
+                     {"bound", jsonString(cost.bound)}};
+    if (op.exchange)
+      row["exchange"] = json::Object{
+          {"kind", jsonString(op.exchange->kind)}, {"axis", jsonString(op.exchange->axis)},
+          {"devices", op.exchange->devices},       {"payload", op.exchange->payload},
+          {"algorithm", jsonString(cost.type)},    {"formula", jsonString(cost.formula)}};
+    operations.push_back(std::move(row));
   }
   json::Array assumptions;
   for (const std::string &text : costs.assumptions)

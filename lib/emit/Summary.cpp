@@ -112,9 +112,12 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
     const OperationCost &cost = costs.operations[id];
     if (op.body != kNone || (cost.time.value == 0 && op.flops == 0))
       continue;
-    static constexpr const char *kShort[] = {"fwd", "d-grad", "w-grad", "update", "comm", "again"};
+    static constexpr const char *kShort[] = {"fwd", "d-grad", "w-grad", "update", "comm", "recomp"};
     table.row({op.name, kShort[static_cast<unsigned>(op.phase)],
-               cost.core >= 0 ? machine.cores[cost.core].name : "-",
+               // What an exchange is done by: the algorithm, of several the outermost.
+               cost.core >= 0 ? machine.cores[cost.core].name
+               : op.exchange  ? cost.type.substr(0, cost.type.find(' '))
+                              : "-",
                std::to_string(static_cast<int64_t>(graph.executions(id))),
                formatSi(cost.time.value, "s"), formatSi(static_cast<double>(op.flops), ""),
                cost.bytes.empty() ? "-" : formatBytes(cost.bytes[0].value), cost.bound});

@@ -101,6 +101,8 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
     return issues;
   EstimateOptions options;
   options.costModel = request.costModel;
+  options.fabric = request.fabric;
+  options.axes = request.axes;
   auto costs = estimate(graph, machine, options);
   if (auto *failed = std::get_if<std::vector<Issue>>(&costs))
     return *failed;

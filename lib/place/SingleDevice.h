@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/model/Check.h"
 #include "lib/model/Plan.h"
+#include "lib/network/Collective.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -42,6 +43,10 @@ struct SingleDeviceRequest {
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::string costModel; ///< empty: chosen by what the machine states
+  /// Of a step that several devices share: what connects them, and the axes of devices, innermost
+  /// first. See `EstimateOptions`. Without a fabric, operations that exchange data are refused.
+  const Fabric *fabric = nullptr;
+  std::vector<Axis> axes;
   unsigned threads = 1;
   unsigned effort = 4; ///< forward-backward rounds of the scheduler
   /// The training step of one candidate; called once for each, possibly from several threads.

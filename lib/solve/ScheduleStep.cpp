@@ -2,9 +2,12 @@
 #include "lib/analysis/Windows.h"
 #include "lib/solve/OneMachine.h"
 #include "lib/solve/SchedulingProblem.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <optional>
 
 namespace accord {
 namespace {
@@ -12,7 +15,7 @@ namespace {
 constexpr int64_t kWhole = 1000000; ///< all of a memory's bandwidth, in ppm
 
 struct Load {
-  std::vector<int64_t> cores, memories; ///< picoseconds of one iteration, bodies included
+  std::vector<int64_t> cores, memories, networks; ///< picoseconds of one iteration, bodies included
 };
 
 class StepScheduler {
@@ -21,7 +24,13 @@ public:
                 const ScheduleOptions &options)
       : graph_(graph), machine_(machine), costs_(costs), options_(options),
         deps_(Dependences::of(graph)), durations_(durationsOf(graph, costs)),
-        loads_(graph.regions.size()) {}
+        loads_(graph.regions.size()) {
+    for (OperationId id = 0; id < costs.operations.size(); ++id)
+      if (std::string network = networkOf(id); !network.empty())
+        networks_.insert({network, 0});
+    for (size_t n = 0; auto &[network, index] : networks_)
+      index = n++;
+  }
 
   std::variant<Schedule, std::vector<Issue>> run() {
     double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value +
@@ -69,6 +78,18 @@ private:
       slot.start.value += time.value;
   }
 
+  /// The network whose links an exchange holds while it runs; empty for others.
+  std::string networkOf(OperationId id) const {
+    const OperationCost &cost = costs_.operations[id];
+    llvm::StringRef model = cost.model;
+    bool exchange = graph_.operations[id].core == CoreKind::Network && cost.core < 0;
+    return exchange && model.consume_front("network ") ? model.str() : "";
+  }
+  std::optional<size_t> linksOf(OperationId id) const {
+    std::string network = networkOf(id);
+    return network.empty() ? std::nullopt : std::optional(networks_.at(network));
+  }
+
   /// Share of a memory's bandwidth, rounded up.
   int64_t share(OperationId id, size_t memory) const {
     double transfer = costs_.operations[id].transfer[memory].value * 1e12,
@@ -86,6 +107,9 @@ private:
       problem.addResource("core " + machine_.cores[c].name, lanes(c));
     for (const Memory &memory : machine_.memories)
       problem.addResource("memory " + memory.name + " bandwidth", kWhole);
+    size_t links = cores + machine_.memories.size();
+    for (const auto &[network, index] : networks_)
+      problem.addResource("network " + network, 1);
     std::vector<uint32_t> task(graph_.operations.size());
     for (OperationId id : graph_.regions[r].operations) {
       std::vector<SchedulingProblem::Usage> usage;
@@ -99,6 +123,9 @@ private:
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           if (loads_[body].memories[m] > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), kWhole});
+        for (size_t n = 0; n < networks_.size(); ++n)
+          if (loads_[body].networks[n] > 0)
+            usage.push_back({static_cast<uint32_t>(links + n), 1});
       } else {
         for (size_t c = 0; c < cores; ++c)
           if (holds(costs_.operations[id], static_cast<int>(c)))
@@ -106,6 +133,8 @@ private:
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           if (int64_t ppm = share(id, m); ppm > 0)
             usage.push_back({static_cast<uint32_t>(cores + m), ppm});
+        if (auto network = linksOf(id))
+          usage.push_back({static_cast<uint32_t>(links + *network), 1});
       }
       task[id] = problem.addTask(duration, std::move(usage));
       for (OperationId before : deps_.predecessors[id])
@@ -119,6 +148,7 @@ private:
     Load &load = loads_[r];
     load.cores.resize(machine_.cores.size());
     load.memories.resize(machine_.memories.size());
+    load.networks.resize(networks_.size());
     for (OperationId id : region.operations) {
       const OperationCost &cost = costs_.operations[id];
       if (RegionId body = graph_.operations[id].body; body != kNone) {
@@ -127,6 +157,8 @@ private:
           load.cores[c] += graph_.regions[body].count * loads_[body].cores[c];
         for (size_t m = 0; m < load.memories.size(); ++m)
           load.memories[m] += graph_.regions[body].count * loads_[body].memories[m];
+        for (size_t n = 0; n < load.networks.size(); ++n)
+          load.networks[n] += graph_.regions[body].count * loads_[body].networks[n];
         continue;
       }
       for (size_t c = 0; c < load.cores.size(); ++c)
@@ -134,6 +166,8 @@ private:
           load.cores[c] += durations_[id].value * width(id, c);
       for (size_t m = 0; m < load.memories.size(); ++m)
         load.memories[m] += transferOf(id, m);
+      if (auto network = linksOf(id))
+        load.networks[*network] += durations_[id].value;
     }
 
     SchedulingProblem problem = problemOf(r);
@@ -155,8 +189,9 @@ private:
     assignInstances(out.slots);
     for (size_t c = 0; c < load.cores.size(); ++c)
       out.resourceBound.value = std::max(out.resourceBound.value, load.cores[c] / lanes(c));
-    for (int64_t one : load.memories)
-      out.resourceBound.value = std::max(out.resourceBound.value, one);
+    for (const auto *loads : {&load.memories, &load.networks})
+      for (int64_t one : *loads)
+        out.resourceBound.value = std::max(out.resourceBound.value, one);
   }
 
   /// How many operations a core runs at a time.
@@ -186,12 +221,12 @@ private:
   }
 
   /// Of one iteration of a top region, whatever the order and overlap of the iterations inside: the
-  /// critical path, and for each core and memory the best bound over all its work, each piece with
-  /// the least chain before and after it.
+  /// critical path, and for each core, memory and network the best bound over all its work, each
+  /// piece with the least chain before and after it.
   std::pair<int64_t, std::string> bound(RegionId top) const {
     std::pair<int64_t, std::string> best{path_.length[top].value, "critical path"};
-    size_t cores = machine_.cores.size();
-    std::vector<std::vector<Job>> jobs(cores + machine_.memories.size());
+    size_t cores = machine_.cores.size(), links = cores + machine_.memories.size();
+    std::vector<std::vector<Job>> jobs(links + networks_.size());
     auto collect = [&](auto &&self, RegionId r, int64_t times) -> void {
       for (OperationId id : graph_.regions[r].operations) {
         if (RegionId body = graph_.operations[id].body; body != kNone) {
@@ -207,16 +242,30 @@ private:
             add(c, durations_[id].value * width(id, c) / lanes(c));
         for (size_t m = 0; m < machine_.memories.size(); ++m)
           add(cores + m, transferOf(id, m));
+        if (auto network = linksOf(id))
+          add(links + *network, durations_[id].value);
       }
     };
     collect(collect, top, 1);
     for (size_t i = 0; i < jobs.size(); ++i) {
       int64_t length = preemptiveOneMachine(std::move(jobs[i]));
       if (length > best.first)
-        best = {length, i < cores ? "core " + machine_.cores[i].name
-                                  : "memory " + machine_.memories[i - cores].name + " bandwidth"};
+        best = {length, nameOf(i)};
     }
     return best;
+  }
+
+  std::string nameOf(size_t resource) const {
+    size_t cores = machine_.cores.size();
+    if (resource < cores)
+      return "core " + machine_.cores[resource].name;
+    if (resource < cores + machine_.memories.size())
+      return "memory " + machine_.memories[resource - cores].name + " bandwidth";
+    size_t network = resource - cores - machine_.memories.size();
+    for (const auto &[name, index] : networks_)
+      if (index == network)
+        return "network " + name;
+    return "";
   }
 
   /// Time of a memory's whole bandwidth, rounded down.
@@ -232,7 +281,8 @@ private:
   const ScheduleOptions &options_;
   Dependences deps_;
   std::vector<Picoseconds> durations_;
-  std::vector<Load> loads_; ///< by RegionId
+  std::vector<Load> loads_;                ///< by RegionId
+  std::map<std::string, size_t> networks_; ///< that exchanges hold, in order of their names
   CriticalPath path_;
   Windows windows_;
   Schedule schedule_;

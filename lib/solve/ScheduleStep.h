@@ -14,12 +14,13 @@ struct ScheduleOptions {
 
 /// One schedule per region. A repeat is one unit of count * length that holds the cores and
 /// memories its body uses all the while. Micro-batches and the update start with what they cost
-/// the host (`Machine::host`). An operation holds its core (one lane per core: it is
-/// spread over all `count` instances) and the share transfer / time of each memory's bandwidth.
-/// `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the update
-/// follow one another), each the largest of its critical path (max-plus, iterations may overlap),
-/// each core's and each memory's total work. Issues: A0917 costs and graph do not fit together,
-/// A0452 a step longer than 26 days.
+/// the host (`Machine::host`). An operation holds its core (all of its instances over which it is
+/// spread, or one where each has its own) and the share transfer / time of each memory's bandwidth.
+/// An exchange holds no core but the links of the network that its model names ("network ib"): one
+/// exchange at a time goes over them. `bound`: microbatches * bound of region 0 + bound of region 1
+/// (micro-batches and the update follow one another), each the largest of its critical path
+/// (max-plus, iterations may overlap), each core's and each memory's total work. Issues: A0917
+/// costs and graph do not fit together, A0452 a step longer than 26 days.
 std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
                                                         const Machine &machine, const Costs &costs,
                                                         const ScheduleOptions &options = {});

@@ -17,10 +17,26 @@ namespace accord {
 // Declared only: the dialects' own headers cost seconds to compile.
 namespace accel {
 class AcceleratorOp;
+class ClusterOp;
 } // namespace accel
 namespace dnn {
 class ModelOp;
 } // namespace dnn
+
+/// Among how many devices a step is shared, and how; all 1 for one device.
+struct Degrees {
+  int64_t tensor = 1, data = 1;
+  bool sequence =
+      false; ///< the devices of `tensor` divide what lies between the layers along the sequence
+  bool expert = false; ///< the devices of `data` divide the experts
+};
+
+/// What `search` offers for one degree.
+struct DegreeChoice {
+  std::string key; ///< "tensor_parallel"
+  std::vector<int64_t> values;
+  SourceRange at;
+};
 
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
@@ -34,10 +50,12 @@ struct TrainingJob {
   dnn::PrecisionAttr precision;
   dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
-  SourceRange microbatchAt; ///< where the file offers them
+  SourceRange microbatchAt;                    ///< where the file offers them
   std::vector<std::string> recomputes{"none"}; ///< candidates, in the file's order
   std::optional<Loader> loader;                ///< nothing: loading is not looked at
   SourceRange loaderAt;
+  std::vector<DegreeChoice> parallel;          ///< as the file offers them
+  Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number
@@ -45,9 +63,10 @@ struct TrainingJob {
 
 /// What the command line adds to or overrides in the files.
 struct ElaborateOptions {
-  std::string catalog; ///< folder of the shipped descriptions
-  std::string target;  ///< --target
-  std::string train;   ///< --train: which block or model
+  std::string catalog;   ///< folder of the shipped descriptions
+  std::string target;    ///< --target
+  std::string train;     ///< --train: which block or model
+  bool clusters = false; ///< whether the target may be a cluster
   std::string batch, microbatch, recompute, precision,
       optimizer; ///< as written on the command line; empty: not given
 };
@@ -67,8 +86,12 @@ public:
   /// The accelerator that a name means after `on` or --target: of the file, else of its imports,
   /// else of the catalogue. --target also takes a file, or FILE:NAME. Null after an error.
   accel::AcceleratorOp machine(const std::string &name, SourceRange from);
-  /// The machine that the job or the options say, or the only one of the main file.
-  accel::AcceleratorOp machineOf(const TrainingJob &job);
+  /// The machine that the job or the options say, or the only one of the main file; of a cluster,
+  /// one of its devices. Settles the job's parallel degrees: one device has 1 of each, a cluster
+  /// what the file fixes.
+  accel::AcceleratorOp machineOf(TrainingJob &job);
+  /// The cluster that `machineOf` found; null if it is a machine alone.
+  accel::ClusterOp cluster();
   /// The job's model as a `dnn.model` named like the job; `overrides` replace parameters (sweeps
   /// over `seq`). Null after errors.
   dnn::ModelOp model(const TrainingJob &job, const std::map<std::string, int64_t> &overrides = {});

@@ -84,7 +84,10 @@ void MachineElaborator::network(const ast::Node &node) {
       auto n = q && q->dimensionless() ? q->toInt64() : std::nullopt;
       if (name.empty() && n)
         shape.push_back(builder.getI64IntegerAttr(*n));
-      else if (!name.empty() && q && schema->findKey(name))
+      else if (const auto *key = name.empty() ? nullptr : schema->findKey(name);
+               key && key->kind == accel::ValueKind::Integer && n)
+        keys.set(name, builder.getI64IntegerAttr(*n), argument->range);
+      else if (key && key->kind == accel::ValueKind::Quantity && q)
         keys.set(name, accel::QuantityAttr::get(&context, *q, textOf(argument->range)),
                  argument->range);
       else

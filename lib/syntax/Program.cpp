@@ -37,12 +37,17 @@ const ast::Declaration *Program::Data::machineOfFile(const std::string &path,
     return nullptr;
   std::vector<const ast::Declaration *> meant;
   std::vector<std::string> known;
-  for (const ast::Declaration &declaration : unit->file->declarations)
-    if (declaration.kind == ast::DeclarationKind::Accelerator) {
-      known.push_back(declaration.name.text);
-      if (wanted.empty() || declaration.name.text == wanted)
-        meant.push_back(&declaration);
-    }
+  auto collect = [&](ast::DeclarationKind kind) {
+    for (const ast::Declaration &declaration : unit->file->declarations)
+      if (declaration.kind == kind) {
+        known.push_back(declaration.name.text);
+        if (wanted.empty() || declaration.name.text == wanted)
+          meant.push_back(&declaration);
+      }
+  };
+  collect(ast::DeclarationKind::Accelerator);
+  if (options.clusters && meant.empty())
+    collect(ast::DeclarationKind::Cluster);
   if (meant.size() == 1)
     return meant[0];
   SourceRange start{unit->file->id, 0, 0};
@@ -97,6 +102,8 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   // A name from the command line has no place of its own: what it means has one.
   SourceRange place = at.valid() ? at : found->name.range;
   std::string by = at.valid() ? "" : "--target: ";
+  if (found->kind == ast::DeclarationKind::Cluster && d.options.clusters)
+    return d.clusterDevice(*found, place);
   if (found->kind == ast::DeclarationKind::Cluster) {
     auto error =
         d.diags.error(Code::NotSupported, place,
@@ -124,7 +131,7 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   return slot->second;
 }
 
-accel::AcceleratorOp Program::machineOf(const TrainingJob &job) {
+accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
   Data &d = *data;
   std::string name = job.target;
   if (name.empty()) {
@@ -146,7 +153,9 @@ accel::AcceleratorOp Program::machineOf(const TrainingJob &job) {
     name = own[0]->name.text;
   }
   accel::AcceleratorOp op = machine(name, job.targetAt);
-  if (!op || d.requirements.empty())
+  if (!op || !d.settleDegrees(job))
+    return nullptr;
+  if (d.requirements.empty())
     return op;
   mlir::ScopedDiagnosticHandler quiet(&d.context,
                                       [](mlir::Diagnostic &) { return mlir::success(); });
@@ -244,17 +253,7 @@ void Program::checkAll() {
         slot->second =
             elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
-      elaborateCluster(
-          declaration, *d.module, d.diags, d.lookupIn(declaration), [&](llvm::StringRef name) {
-            const ast::Declaration *found = d.sources.find(name, declaration, {});
-            if (!found || found->kind != ast::DeclarationKind::Accelerator)
-              return false;
-            // An imported one has to stand in the module as well.
-            auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
-            if (isNew)
-              slot->second = elaborateAccelerator(*found, *d.module, d.diags, d.lookupIn(*found));
-            return true;
-          });
+      d.clusterOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
       std::vector<std::string> trainings;
       for (const ast::Declaration &other : d.main->file->declarations)

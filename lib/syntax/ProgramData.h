@@ -39,6 +39,9 @@ struct Program::Data {
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
   const ast::Declaration *machineOfFile(const std::string &path, llvm::StringRef wanted);
+  accel::AcceleratorOp clusterDevice(const ast::Declaration &cluster, SourceRange place);
+  accel::ClusterOp clusterOf(const ast::Declaration &declaration);
+  bool settleDegrees(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);
   void refuseMicroarchitectures(const Sources::Unit &unit);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
@@ -53,6 +56,8 @@ struct Program::Data {
   std::set<const ast::Declaration *> evaluating;
   std::map<const ast::Declaration *, Constant> constants; ///< those evaluated so far
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
+  std::map<const ast::Declaration *, accel::ClusterOp> clusters;
+  const ast::Declaration *target = nullptr; ///< the cluster that was found, if it is one
   std::vector<std::pair<Constant, const ast::Entry *>>
       requirements; ///< of the job, to be checked against its machine
 };

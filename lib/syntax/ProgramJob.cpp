@@ -65,6 +65,7 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.microbatchAt = settings.microbatchAt;
   job.loader = settings.loader;
   job.loaderAt = settings.loaderAt;
+  job.parallel = std::move(settings.parallel);
   if (!settings.recomputes.empty())
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);

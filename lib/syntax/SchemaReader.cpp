@@ -195,7 +195,15 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
     llvm::SmallVector<NamedAttribute> all;
     std::vector<std::string> known(key.words.begin(), key.words.end());
     for (auto &[name, member] : map->pairs) {
-      if (!llvm::is_contained(key.words, llvm::StringRef(name.text))) {
+      if (key.words.empty() && !accel::isCount(name.text)) {
+        diags
+            .error(Code::UnknownChoice, name.range,
+                   fmt::format("'{}' is no count that '{}' can be stated for", name.text,
+                               key.name.str()))
+            .help("for example: {2: 48 GB/s, 8: 310 GB/s}");
+        return {};
+      }
+      if (!key.words.empty() && !llvm::is_contained(key.words, llvm::StringRef(name.text))) {
         diags
             .error(Code::UnknownChoice, name.range,
                    fmt::format("'{}' is no number format that '{}' can be stated for", name.text,

@@ -191,20 +191,26 @@ const std::map<std::string, std::string> &Sources::catalogIndex() const {
       continue;
     llvm::SmallVector<llvm::StringRef> lines;
     (*buffer)->getBuffer().split(lines, '\n');
-    for (llvm::StringRef line : lines)
-      if (line.consume_front("accelerator "))
-        (*index)[line.ltrim()
-                     .take_while([](char c) {
-                       return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-                     })
-                     .str()] = it->path();
+    for (llvm::StringRef line : lines) {
+      bool cluster = line.consume_front("cluster ");
+      if (cluster || line.consume_front("accelerator "))
+        (cluster ? clusterIndex
+                 : *index)[line.ltrim()
+                               .take_while([](char c) {
+                                 return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+                               })
+                               .str()] = it->path();
+    }
   }
   return *index;
 }
 
-std::optional<std::string> Sources::catalogFileOf(llvm::StringRef accelerator) const {
-  auto found = catalogIndex().find(accelerator.str());
-  return found == catalogIndex().end() ? std::nullopt : std::optional(found->second);
+std::optional<std::string> Sources::catalogFileOf(llvm::StringRef machine) const {
+  const auto *accelerators = &catalogIndex(), *clusters = &std::as_const(clusterIndex);
+  for (const auto *one : {accelerators, clusters})
+    if (auto found = one->find(machine.str()); found != one->end())
+      return found->second;
+  return std::nullopt;
 }
 
 std::vector<std::string> Sources::catalogAccelerators() const {

@@ -40,8 +40,9 @@ public:
                                  llvm::ArrayRef<ast::DeclarationKind> kinds = {}) const;
   Unit *unitOf(const ast::Declaration &declaration) const;
 
-  /// The catalogue file that declares an accelerator of this name; all such names, sorted.
-  std::optional<std::string> catalogFileOf(llvm::StringRef accelerator) const;
+  /// The catalogue file that declares an accelerator or cluster of this name; all accelerators'
+  /// names, sorted.
+  std::optional<std::string> catalogFileOf(llvm::StringRef machine) const;
   std::vector<std::string> catalogAccelerators() const;
 
 private:
@@ -54,7 +55,9 @@ private:
   std::map<std::string, std::unique_ptr<Unit>> units; ///< by real path
   std::map<uint32_t, Unit *> byFile;
   std::vector<std::pair<Unit *, const ast::Import *>> loading; ///< the chain of imports being read
-  mutable std::optional<std::map<std::string, std::string>> index;
+  mutable std::optional<std::map<std::string, std::string>>
+      index; ///< accelerators, once it is read
+  mutable std::map<std::string, std::string> clusterIndex;
 };
 
 } // namespace accord

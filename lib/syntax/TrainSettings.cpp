@@ -125,18 +125,10 @@ private:
           .help("maximize throughput, or minimize step_time, energy or device.memory");
   }
 
-  /// Settings that one device cannot vary: they must allow the value that it has.
-  void onlyOne(const ast::Name &key, const Constant &value) {
-    auto values = integersOf(value, diags, key.text);
-    if (!values)
-      return;
-    if (values->front() != 1)
-      diags
-          .error(Code::NotSupported, value.range,
-                 fmt::format("not supported yet: {} above 1", key.text))
-          .help("one device has 1 of it; let the choice start at 1");
-    else if (values->size() > 1)
-      out.assumptions.push_back(key.text + " = 1: the plan is for one device");
+  /// How the step is shared: whether the machine can do that is asked when it is known.
+  void degree(const ast::Name &key, const Constant &value) {
+    if (auto values = integersOf(value, diags, key.text))
+      out.parallel.push_back({key.text, *values, value.range});
   }
 
   void words(const ast::Name &key, const Constant &value, const std::vector<std::string> &known,
@@ -198,7 +190,7 @@ private:
       } else if (pair->key.text == "schedule") {
         words(pair->key, value, {"gpipe", "one_f_one_b", "interleaved", "zero_bubble"}, "");
       } else if (llvm::is_contained(keys, pair->key.text)) {
-        onlyOne(pair->key, value);
+        degree(pair->key, value);
       } else {
         diags
             .error(Code::UnknownKey, pair->key.range,

@@ -15,6 +15,7 @@ struct TrainSettings {
   std::vector<std::string> recomputes;
   std::optional<Loader> loader; ///< of `data`
   SourceRange loaderAt;
+  std::vector<DegreeChoice> parallel;
   std::optional<Objective> objective;
   std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;

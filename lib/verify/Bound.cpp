@@ -2,6 +2,7 @@
 #include "lib/verify/Proof.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace accord {
 namespace {
@@ -35,26 +36,45 @@ long double share(const Proof &p, const OperationCost &cost, size_t core) {
   return of.oneEach && cost.parts.empty() ? 1.0L / static_cast<long double>(of.count) : 1.0L;
 }
 
-/// Work of one iteration on a core (or memory, beyond the cores), repeats multiplied out.
-long double workOf(const Proof &p, RegionId r, size_t resource) {
-  size_t cores = p.plan.machine.cores.size();
+/// Cores, then memories, then the networks that exchanges name.
+std::vector<std::string> networksOf(const Proof &p) {
+  std::set<std::string> names;
+  for (OperationId id = 0; id < p.plan.costs.operations.size(); ++id)
+    if (std::string network = p.network(id); !network.empty())
+      names.insert(network);
+  return {names.begin(), names.end()};
+}
+
+/// Picoseconds that one execution holds a resource.
+long double heldBy(const Proof &p, const std::vector<std::string> &networks, OperationId id,
+                   size_t resource) {
+  const OperationCost &cost = p.plan.costs.operations[id];
+  size_t cores = p.plan.machine.cores.size(), links = cores + p.plan.machine.memories.size();
+  long double duration = static_cast<long double>(p.durations[id]);
+  if (resource >= links)
+    return p.network(id) == networks[resource - links] ? duration : 0;
+  if (resource >= cores)
+    return std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
+                    duration);
+  return holds(cost, static_cast<int>(resource)) ? duration * share(p, cost, resource) : 0;
+}
+
+/// Work of one iteration on a resource, repeats multiplied out.
+long double workOf(const Proof &p, const std::vector<std::string> &networks, RegionId r,
+                   size_t resource) {
   long double sum = 0;
-  for (OperationId id : p.plan.graph.regions[r].operations) {
-    const OperationCost &cost = p.plan.costs.operations[id];
+  for (OperationId id : p.plan.graph.regions[r].operations)
     if (RegionId body = p.operation(id).body; body != kNone)
-      sum += static_cast<long double>(p.plan.graph.regions[body].count) * workOf(p, body, resource);
-    else if (resource >= cores)
-      sum += std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
-                      static_cast<long double>(p.durations[id]));
-    else if (holds(cost, static_cast<int>(resource)))
-      sum += static_cast<long double>(p.durations[id]) * share(p, cost, resource);
-  }
+      sum += static_cast<long double>(p.plan.graph.regions[body].count) *
+             workOf(p, networks, body, resource);
+    else
+      sum += heldBy(p, networks, id, resource);
   return sum;
 }
 
-/// For each core and memory: its work, each operation's with the least head and tail of all its
-/// executions.
-int64_t workBound(const Proof &p, const Walk &w) {
+/// For each core, memory and network: its work, each operation's with the least head and tail of
+/// all its executions.
+int64_t workBound(const Proof &p, const std::vector<std::string> &networks, const Walk &w) {
   std::vector<int64_t> follows(w.executions.size(), 0);
   for (size_t i = w.executions.size(); i-- > 0;)
     for (uint32_t m = w.executions[i].makersBegin; m < w.executions[i].makersEnd; ++m) {
@@ -72,17 +92,11 @@ int64_t workBound(const Proof &p, const Walk &w) {
     ++item.times;
   }
   int64_t best = 0;
-  size_t cores = p.plan.machine.cores.size();
-  for (size_t resource = 0; resource < cores + p.plan.machine.memories.size(); ++resource) {
+  size_t resources = p.plan.machine.cores.size() + p.plan.machine.memories.size() + networks.size();
+  for (size_t resource = 0; resource < resources; ++resource) {
     std::vector<int64_t> heads, work, tails;
     for (OperationId id = 0; id < items.size(); ++id) {
-      const OperationCost &cost = p.plan.costs.operations[id];
-      long double used = 0;
-      if (resource >= cores)
-        used = std::min(static_cast<long double>(p.durations[id]),
-                        cost.transfer[resource - cores].value * 1e12L);
-      else if (holds(cost, static_cast<int>(resource)))
-        used = static_cast<long double>(p.durations[id]) * share(p, cost, resource);
+      long double used = heldBy(p, networks, id, resource);
       if (used < 1 || items[id].times == 0)
         continue;
       heads.push_back(items[id].head);
@@ -107,9 +121,11 @@ Derived derive(const Proof &p, RegionId r) {
   Derived d;
   d.path = w.end;
   d.complete = w.complete;
-  for (size_t i = 0; i < p.plan.machine.cores.size() + p.plan.machine.memories.size(); ++i)
-    d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, r, i))));
-  d.windows = workBound(p, w);
+  std::vector<std::string> networks = networksOf(p);
+  size_t resources = p.plan.machine.cores.size() + p.plan.machine.memories.size() + networks.size();
+  for (size_t i = 0; i < resources; ++i)
+    d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, networks, r, i))));
+  d.windows = workBound(p, networks, w);
   d.complete &= p.plan.graph.operations.size() <= kMostSubsets;
   return d;
 }

@@ -106,6 +106,29 @@ double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   return largest(least);
 }
 
+/// An exchange with other devices: its time on the links is of the cluster, of which the plan says
+/// nothing; what it moves in device memory is known.
+void proveExchange(Proof &p, OperationId id, std::map<std::string, unsigned> &given) {
+  const Operation &op = p.operation(id);
+  const OperationCost &cost = p.plan.costs.operations[id];
+  const Machine &machine = p.plan.machine;
+  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  for (size_t m = 0; m < machine.memories.size(); ++m) {
+    const Memory &memory = machine.memories[m];
+    double transfer =
+        m == 0 && bytes > 0 && memory.bandwidth.value > 0
+            ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
+            : 0;
+    if (!close(cost.transfer[m].value, transfer))
+      p.find("A0910", op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s",
+             op.name, cost.transfer[m].value, memory.name, transfer);
+    if (cost.time.value < transfer * (1 - 1e-9))
+      p.find("A0910", op.location, "'{}' takes {:.9g} s, its data takes {:.9g} s in memory '{}'",
+             op.name, cost.time.value, transfer, memory.name);
+  }
+  ++given[cost.model];
+}
+
 void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, unsigned &windows) {
   const Operation &op = p.operation(id);
   const OperationCost &cost = p.plan.costs.operations[id];
@@ -121,6 +144,8 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, 
              cost.time.value, cost.core);
     return;
   }
+  if (op.exchange && cost.core < 0)
+    return proveExchange(p, id, given);
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
     return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}",
                   op.name, name(op.core), cost.core, machine.cores.size());

@@ -29,6 +29,14 @@ struct Proof {
     out.trusted.push_back(fmt::format(text, std::forward<T>(args)...));
   }
   const Operation &operation(OperationId id) const { return plan.graph.operations[id]; }
+  /// The network over which an operation exchanges data with other devices; empty for others.
+  std::string network(OperationId id) const {
+    static constexpr std::string_view kModel = "network ";
+    const OperationCost &cost = plan.costs.operations[id];
+    bool exchange = operation(id).core == CoreKind::Network && cost.core < 0 &&
+                    cost.model.compare(0, kModel.size(), kModel) == 0;
+    return exchange ? cost.model.substr(kModel.size()) : "";
+  }
 };
 
 /// Costs from FLOPs, bytes and the machine. False: too broken to go on.

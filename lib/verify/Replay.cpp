@@ -68,6 +68,28 @@ void proveCores(Proof &p, const Walk &w) {
   p.checked("no core runs two operations at a time");
 }
 
+void proveNetworks(Proof &p, const Walk &w) {
+  std::map<std::string, std::vector<Execution>> exchanges;
+  for (const Execution &e : w.executions)
+    if (std::string network = p.network(e.operation); !network.empty() && e.end > e.start)
+      exchanges[network].push_back(e);
+  for (auto &[network, list] : exchanges) {
+    order(list, [](const Execution &a, const Execution &b) {
+      return std::tie(a.start, a.operation) < std::tie(b.start, b.operation);
+    });
+    for (size_t i = 1; i < list.size(); ++i)
+      if (list[i].start < list[i - 1].end) {
+        p.find("A0903", p.operation(list[i].operation).location,
+               "'{}' starts at {} ps on network '{}', on which '{}' runs until {} ps",
+               p.operation(list[i].operation).name, list[i].start, network,
+               p.operation(list[i - 1].operation).name, list[i - 1].end);
+        break;
+      }
+  }
+  if (!exchanges.empty())
+    p.checked("no network carries two exchanges at a time");
+}
+
 void proveBandwidth(Proof &p, const Walk &w) {
   for (size_t m = 0; m < p.plan.machine.memories.size(); ++m) {
     std::vector<std::pair<int64_t, long double>> begins, ends;
@@ -147,6 +169,7 @@ void proveReplay(Proof &p) {
   if (!w.complete)
     p.trusted("repeats were replayed in their first and last iterations only");
   proveDependences(p, w);
+  proveNetworks(p, w);
   proveCores(p, w);
   proveBandwidth(p, w);
   proveMemory(p, w);

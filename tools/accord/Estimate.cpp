@@ -6,23 +6,33 @@
 #include "tools/accord/Session.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace accord {
 namespace {
 
-int estimateCommand(const Options &options) {
+int estimateCommand(Options options) {
+  options.elaborate.clusters = true;
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "estimate");
   // The smallest micro-batch that is offered: an estimate chooses nothing.
   const TrainingJob &job = session.job();
   int64_t microbatch = 0;
+  int64_t batch = session.batchOfDevice();
   for (int64_t size : job.microbatches)
-    if (job.batch % size == 0 && (!microbatch || size < microbatch))
+    if (batch % size == 0 && (!microbatch || size < microbatch))
       microbatch = size;
+  if (!microbatch && session.cluster()) {
+    session.diagnostics().error(Code::BatchNotDivisible, job.microbatchAt,
+                                fmt::format("no micro-batch that is offered divides the {} samples "
+                                            "of a device",
+                                            batch));
+    return session.finish(kWrongInput, "estimate");
+  }
   if (!microbatch)
-    microbatch = job.batch;
-  auto work = session.workAt(microbatch, job.batch / microbatch);
+    microbatch = batch;
+  auto work = session.workAt(microbatch, batch / microbatch);
   if (!work)
     return session.finish(kWrongInput, "estimate");
   auto plan = session.planFor(std::move(*work));
@@ -36,9 +46,25 @@ int estimateCommand(const Options &options) {
   totals.loading = session.loadingOf(*plan, plan->costs.assumptions);
   if (session.diagnostics().hasErrors())
     return session.finish(kWrongInput, "estimate");
+  llvm::json::Value document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
+  if (const auto &cluster = session.cluster()) {
+    const Degrees &degrees = job.degrees;
+    for (const std::string &text : cluster->assumptions)
+      plan->costs.assumptions.push_back(text);
+    document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
+    document.getAsObject()->try_emplace(
+        "cluster", llvm::json::Object{{"name", jsonString(cluster->name)},
+                                      {"devices", cluster->fabric.devices()},
+                                      {"tensor_parallel", degrees.tensor},
+                                      {"sequence_parallel", degrees.sequence ? degrees.tensor : 1},
+                                      {"data_parallel", degrees.data},
+                                      {"expert_parallel", degrees.expert ? degrees.data : 1}});
+    plan->machine.name +=
+        fmt::format(", one of {} devices ({} tensor x {} data) of {}",
+                    degrees.tensor * degrees.data, degrees.tensor, degrees.data, cluster->name);
+  }
   if (options.json)
-    llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals))
-                 << "\n";
+    llvm::outs() << jsonText(document) << "\n";
   else
     llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals,
                                   TextStyle::of(llvm::outs()));
@@ -52,7 +78,9 @@ void addEstimate(CLI::App &app, int &status) {
   CLI::App *command =
       app.add_subcommand("estimate", "What each operation of a training step costs on a machine");
   addProgramOptions(*command, *options);
-  command->footer("Example: accord estimate gpt2.dnn --target a100_80g --json");
+  command->footer(
+      "Example: accord estimate gpt2.dnn --target a100_80g --json\nOn a cluster, numbers "
+      "are of one device; `search` fixes tensor_parallel and data_parallel.");
   command->callback([options, &status] { status = estimateCommand(*options); });
 }
 

@@ -4,6 +4,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/cost/Energy.h"
 #include "lib/cost/FromAccel.h"
+#include "lib/cost/FromCluster.h"
 #include "lib/cost/FromDnn.h"
 #include "lib/cost/SourceOf.h"
 #include "lib/cost/StepLoading.h"
@@ -163,11 +164,46 @@ bool Session::prepare() {
     return false;
   }
   theMachine = *machine;
+  if (!prepareCluster())
+    return false;
   theSequence = theProgram->parameter(*theJob, "seq");
   recompute = theJob->recomputes.front();
   for (const std::string &candidate : theJob->recomputes)
     if (!trainingGraph(candidate, std::nullopt))
       return false;
+  return true;
+}
+
+/// The cluster as plain data, if the target is one, and whether it has as many devices as the job
+/// needs.
+bool Session::prepareCluster() {
+  accel::ClusterOp op = theProgram->cluster();
+  if (!op)
+    return true;
+  auto cluster = clusterFrom(op, theMachine);
+  if (auto *issue = std::get_if<Issue>(&cluster)) {
+    report(*issue);
+    return false;
+  }
+  theCluster = std::move(std::get<Cluster>(cluster));
+  int64_t has = theCluster->fabric.devices(), needs;
+  const Degrees &degrees = theJob->degrees;
+  if (__builtin_mul_overflow(degrees.tensor, degrees.data, &needs) || needs > has) {
+    SourceRange at;
+    for (const DegreeChoice &choice : theJob->parallel)
+      if (choice.key == "tensor_parallel" || choice.key == "data_parallel")
+        at = choice.at;
+    auto error =
+        diags.error(Code::TooFewDevices, at,
+                    fmt::format("tensor_parallel {} x data_parallel {} devices are needed, "
+                                "cluster '{}' has {}",
+                                degrees.tensor, degrees.data, theCluster->name, has));
+    error.note(rangeOf(diags, theCluster->location), "the cluster is declared here");
+    return false;
+  }
+  if (needs < has)
+    theCluster->assumptions.push_back(
+        fmt::format("the step takes {} of the {} devices of '{}'", needs, has, theCluster->name));
   return true;
 }
 
@@ -180,6 +216,10 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
   Code code = option ? Code::PassFailed : Code::NoGradient;
   bool reported = false;
   mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+    // What of a shared step stays whole changes every number that follows.
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Remark && !option && theCluster &&
+        !llvm::is_contained(theCluster->assumptions, d.str()))
+      theCluster->assumptions.push_back(d.str());
     if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
       return mlir::success();
     reported = true;
@@ -223,8 +263,16 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
   if (policy != "none")
     build = "recompute{policy=" + policy + "}," + build;
   build = "expand-recurrent," + build;
+  const Degrees &degrees = theJob->degrees;
+  std::string share; // what one of the devices does, by the passes that anybody can run
+  if (degrees.tensor > 1)
+    share = fmt::format("shard{{axis=tensor devices={} sequence={}}}", degrees.tensor,
+                        degrees.sequence);
+  if (degrees.data > 1)
+    share += fmt::format("{}replicate{{axis=data devices={} experts={}}}", share.empty() ? "" : ",",
+                         degrees.data, degrees.expert ? "divided" : "whole");
   if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
-      !runPasses(*own, options.passes, "--passes") ||
+      !runPasses(*own, share, nullptr) || !runPasses(*own, options.passes, "--passes") ||
       (options.fuse && !runPasses(*own, "dnn.training_graph(fuse)", "--fuse")))
     return nullptr;
   auto built = own->getOps<dnn::TrainingGraphOp>();
@@ -280,6 +328,10 @@ SingleDeviceRequest Session::request() {
   request.costModel = options.costModel;
   request.threads = options.threads;
   request.effort = options.effort;
+  if (theCluster) {
+    request.fabric = &theCluster->fabric;
+    request.axes = {{"tensor", theJob->degrees.tensor}, {"data", theJob->degrees.data}};
+  }
   request.recomputes = theJob->recomputes;
   // Built before by `prepare`; the planner may ask from several threads.
   request.instantiate = [this](int64_t microbatch, int64_t microbatches,

@@ -1,6 +1,7 @@
 // What the sub-commands share: common options, loading a program, planning, printing diagnostics.
 #pragma once
 #include "lib/emit/Summary.h"
+#include "lib/network/Cluster.h"
 #include "lib/syntax/Elaborate.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/JSON.h"
@@ -57,6 +58,11 @@ public:
 
   const TrainingJob &job() const { return *theJob; }
   const Machine &machine() const { return theMachine; }
+  /// What the job's target is made of, if that is a cluster; `machine()` is then one of its
+  /// devices.
+  const std::optional<Cluster> &cluster() const { return theCluster; }
+  /// Samples of a step that one device takes.
+  int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
   std::optional<int64_t> sequence() const { return theSequence; }
   Diagnostics &diagnostics() { return diags; }
   Program &program() { return *theProgram; }
@@ -75,6 +81,7 @@ private:
   mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence);
   std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
                                    int64_t microbatch, int64_t microbatches, std::string &error);
+  bool prepareCluster();
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option);
 
   const Options &options;
@@ -84,6 +91,7 @@ private:
   std::unique_ptr<Program> theProgram;
   std::optional<TrainingJob> theJob;
   Machine theMachine;
+  std::optional<Cluster> theCluster;
   std::optional<int64_t> theSequence;
   std::string recompute; ///< of the plan, before it the first candidate
   /// By recomputation and sequence length (-1: as written).

@@ -1,0 +1,27 @@
+// Equal servers with equal devices, and the networks between them, as plain data.
+#pragma once
+#include "lib/network/Network.h"
+
+namespace accord {
+
+/// The processor side of a server; 0 where nothing is stated.
+struct Host {
+  Bytes memory;
+  BytesPerSecond memoryBandwidth, storage;
+  int64_t cpuCores = 0;
+  Watts power;
+};
+
+struct Cluster {
+  std::string name;
+  Machine machine; ///< one device
+  int64_t devicesPerServer = 1, servers = 1;
+  /// Innermost level first: the devices of a server, then the servers. Levels of one endpoint are
+  /// left out.
+  Fabric fabric;
+  Host host;
+  std::vector<std::string> assumptions; ///< every default that changes a number, in words
+  SourceLocation location;
+};
+
+} // namespace accord

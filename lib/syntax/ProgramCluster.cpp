@@ -1,0 +1,108 @@
+// Clusters as targets: which one is meant, and how a step is shared among its devices.
+#include "lib/cost/FromCluster.h"
+#include "lib/syntax/ProgramData.h"
+
+namespace accord {
+
+accel::ClusterOp Program::Data::clusterOf(const ast::Declaration &declaration) {
+  auto [slot, isNew] = clusters.try_emplace(&declaration, nullptr);
+  if (isNew)
+    slot->second = elaborateCluster(
+        declaration, *module, diags, lookupIn(declaration), [&](llvm::StringRef name) {
+          const ast::Declaration *found = sources.find(name, declaration, {});
+          if (!found || found->kind != ast::DeclarationKind::Accelerator)
+            return false;
+          // An imported one has to stand in the module as well.
+          auto [machine, firstTime] = machines.try_emplace(found, nullptr);
+          if (firstTime)
+            machine->second = elaborateAccelerator(*found, *module, diags, lookupIn(*found));
+          return true;
+        });
+  return slot->second;
+}
+
+/// The accelerator of a cluster that may be the target; `place` is where it was asked for.
+accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluster,
+                                                  SourceRange place) {
+  accel::ClusterOp op = clusterOf(cluster);
+  if (!op)
+    return nullptr;
+  auto device = acceleratorOf(op);
+  if (auto *issue = std::get_if<Issue>(&device)) {
+    const ErrorEntry *entry = findError(issue->code);
+    auto file = diags.sources().find(issue->location.file);
+    auto error = diags.error(
+        entry ? entry->code : Code::InternalError,
+        file ? diags.sources().at(*file, {issue->location.line, issue->location.column}) : place,
+        issue->message);
+    for (auto &[at, message] : issue->notes)
+      if (auto other = diags.sources().find(at.file))
+        error.note(diags.sources().at(*other, {at.line, at.column}), message);
+    return nullptr;
+  }
+  accel::AcceleratorOp accelerator = std::get<accel::AcceleratorOp>(device);
+  if (!refuseUnsupported(accelerator, diags))
+    return nullptr;
+  target = &cluster;
+  return accelerator;
+}
+
+accel::ClusterOp Program::cluster() {
+  return data->target ? data->clusters[data->target] : accel::ClusterOp();
+}
+
+/// Settings that one device cannot vary must allow the value that it has; on a cluster each is one
+/// value so far, and pipelines are still to come.
+bool Program::Data::settleDegrees(TrainingJob &job) {
+  size_t before = diags.errors();
+  std::map<std::string, const DegreeChoice *> of;
+  for (const DegreeChoice &choice : job.parallel) {
+    of[choice.key] = &choice;
+    int64_t first = choice.values.front();
+    if (!target) {
+      if (first != 1)
+        diags
+            .error(Code::NotSupported, choice.at,
+                   fmt::format("not supported yet: {} above 1", choice.key))
+            .help("one device has 1 of it; let the choice start at 1");
+      else if (choice.values.size() > 1)
+        job.assumptions.push_back(choice.key + " = 1: the plan is for one device");
+    } else if (choice.key == "pipeline_parallel" && first != 1) {
+      diags.error(Code::NotSupported, choice.at, "not supported yet: pipeline_parallel above 1")
+          .help("share the step with tensor_parallel and data_parallel");
+    } else if (choice.values.size() > 1) {
+      diags
+          .error(Code::NotSupported, choice.at,
+                 fmt::format("not supported yet: a choice of {}", choice.key))
+          .help(fmt::format("state one value: {} = {}", choice.key, first));
+    }
+  }
+  if (!target || diags.errors() != before)
+    return diags.errors() == before;
+  auto value = [&](const char *key) { return of.count(key) ? of[key]->values.front() : 1; };
+  job.degrees.tensor = value("tensor_parallel");
+  job.degrees.data = value("data_parallel");
+  // What divides the same devices once more has their number, or is not done.
+  auto follows = [&](const char *key, const char *leader, int64_t devices, bool &on) {
+    int64_t own = value(key);
+    on = own > 1;
+    if (own > 1 && own != devices) {
+      auto error = diags.error(Code::DegreesDoNotFit, of[key]->at,
+                               fmt::format("{} is {}, but {} is {}", key, own, leader, devices));
+      error.help(fmt::format("{} is 1 or as much as {}", key, leader));
+      if (of.count(leader))
+        error.note(of[leader]->at, fmt::format("{} is stated here", leader));
+    }
+  };
+  follows("sequence_parallel", "tensor_parallel", job.degrees.tensor, job.degrees.sequence);
+  follows("expert_parallel", "data_parallel", job.degrees.data, job.degrees.expert);
+  if (job.batch % job.degrees.data != 0)
+    diags
+        .error(Code::BatchNotDivisible, of["data_parallel"]->at,
+               fmt::format("the batch of {} cannot be divided among {} devices", job.batch,
+                           job.degrees.data))
+        .help("data_parallel divides the batch");
+  return diags.errors() == before;
+}
+
+} // namespace accord
