@@ -60,16 +60,14 @@ void LatencyBuilder::step(LatencyModel &model, NodeId microbatches,
   std::vector<NodeId> all = {e.integer(0)};
   for (NodeId duration : durations)
     all.push_back(duration);
-  model.guards.push_back({e.maximum(all), e.integer(longest - 1),
-                          fmt::format("an operation takes {:.3g} s or longer",
-                                      static_cast<double>(longest) * 1e-12)});
-  NodeId estimate =
-      e.add(e.multiply(e.toReal(microbatches), e.toReal(micro)), e.toReal(update));
+  model.guards.push_back(
+      {e.maximum(all), e.integer(longest - 1),
+       fmt::format("an operation takes {:.3g} s or longer", static_cast<double>(longest) * 1e-12)});
+  NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(micro)), e.toReal(update));
   model.guards.push_back(
       {estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
   NodeId total = e.add(e.multiply(microbatches, micro), update);
-  model.outputs.push_back({"step_time_s",
-                           "seconds of a step: all micro-batches, then the update",
+  model.outputs.push_back({"step_time_s", "seconds of a step: all micro-batches, then the update",
                            e.multiply(e.real(1e-12), e.toReal(total))});
 }
 

@@ -9,7 +9,7 @@
 
 namespace accord {
 namespace {
-constexpr double kFactor = 0x1p20; ///< of a rate or bandwidth, up and down
+constexpr double kFactor = 1e6; ///< of a rate or bandwidth, up and down
 
 bool close(double a, double b) {
   return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b));
@@ -136,12 +136,26 @@ bool LatencyBuilder::free(size_t argument) const {
 std::vector<LatencyArgument> LatencyBuilder::arguments(int64_t mostMicrobatch) {
   std::vector<LatencyArgument> all(3);
   auto real = [](int64_t v) { return static_cast<double>(v); };
-  all[kBatch] = {"batch", "samples", "samples per step", true, real(plan.batch), 1,
-                 std::max(0x1p40, real(plan.batch)), 1, ""};
-  all[kMicrobatch] = {"microbatch", "samples", "samples at a time; ceil(batch / microbatch) of them",
-                      true, real(plan.graph.microbatch), 1, real(mostMicrobatch), 1, ""};
-  all[kSequence] = {"sequence", "tokens", "tokens per sample", true, real(options.sequence), 1, 1,
-                    options.sequenceMultiple, ""};
+  all[kBatch] = {"batch",
+                 "samples",
+                 "samples per step",
+                 true,
+                 real(plan.batch),
+                 1,
+                 std::max(0x1p40, real(plan.batch)),
+                 1,
+                 ""};
+  all[kMicrobatch] = {"microbatch",
+                      "samples",
+                      "samples at a time; ceil(batch / microbatch) of them",
+                      true,
+                      real(plan.graph.microbatch),
+                      1,
+                      real(mostMicrobatch),
+                      1,
+                      ""};
+  all[kSequence] = {"sequence", "tokens", "tokens per sample",      true, real(options.sequence),
+                    1,          1,        options.sequenceMultiple, ""};
   int64_t least = options.leastSequence, most = options.mostSequence;
   for (const LatencySample &s : samples) {
     if (!options.leastSequence)
@@ -162,18 +176,19 @@ std::vector<LatencyArgument> LatencyBuilder::arguments(int64_t mostMicrobatch) {
     std::string unique = name;
     for (int i = 2; !taken.insert(unique).second; ++i)
       unique = fmt::format("{}_{}", name, i);
-    all.push_back({unique, unit, text, false, initial, initial / kFactor, initial * kFactor, 1, ""});
+    all.push_back(
+        {unique, unit, text, false, initial, initial / kFactor, initial * kFactor, 1, ""});
     return all.size() - 1;
   };
   all.push_back({"clock_scale", "1", "times the clock of cores and of memories on the chip", false,
                  1, 1 / kFactor, kFactor, 1, ""});
   bandwidthArguments.clear(), rateArguments.clear();
   for (const Memory &memory : plan.machine.memories)
-    bandwidthArguments.push_back(
-        memory.bandwidth.value > 0
-            ? machine(cName(memory.name) + "_bandwidth", "B/s",
-                      fmt::format("bandwidth of memory '{}'", memory.name), memory.bandwidth.value)
-            : 0);
+    bandwidthArguments.push_back(memory.bandwidth.value > 0
+                                     ? machine(cName(memory.name) + "_bandwidth", "B/s",
+                                               fmt::format("bandwidth of memory '{}'", memory.name),
+                                               memory.bandwidth.value)
+                                     : 0);
   auto rate = [&](int index, const std::string &type) {
     if (index < 0 || rateArguments.count({index, type}))
       return;

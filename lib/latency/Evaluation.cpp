@@ -4,7 +4,8 @@
 
 namespace accord {
 namespace {
-/// Sums and products wrap, as those of every other form do, where a guard refuses the result anyway.
+/// Sums and products wrap, as those of every other form do, where a guard refuses the result
+/// anyway.
 int64_t wrappingAdd(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
@@ -100,9 +101,9 @@ Evaluation::Value Evaluation::compute(const Node &node) const {
     result = value(0);
     for (size_t i = 1; i < node.operands.size(); ++i) {
       Value other = value(i);
-      bool takes = node.integer ? (larger ? result.integer < other.integer
-                                          : other.integer < result.integer)
-                                : (larger ? result.real < other.real : other.real < result.real);
+      bool takes = node.integer
+                       ? (larger ? result.integer < other.integer : other.integer < result.integer)
+                       : (larger ? result.real < other.real : other.real < result.real);
       if (takes)
         result = other;
     }

@@ -1,5 +1,5 @@
-// Exact arithmetic over named arguments as a graph of shared nodes: what a latency model is made of. One
-// description; C, Python and MLIR are printed from it and Accord's own compiler runs it.
+// Exact arithmetic over named arguments as a graph of shared nodes: what a latency model is made
+// of. One description; C, Python and MLIR are printed from it and Accord's own compiler runs it.
 #pragma once
 #include "lib/latency/Polynomial.h"
 #include <cstdint>

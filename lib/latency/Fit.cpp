@@ -15,7 +15,8 @@ std::optional<Issue> unusable(const Plan &plan, const std::vector<LatencySample>
   for (const LatencySample &s : samples) {
     microbatches.insert(s.microbatch), sequences.insert(s.sequence);
     const WorkGraph &b = *s.graph;
-    bool same = a.operations.size() == b.operations.size() && a.regions.size() == b.regions.size() &&
+    bool same = a.operations.size() == b.operations.size() &&
+                a.regions.size() == b.regions.size() &&
                 s.costs->operations.size() == a.operations.size();
     for (size_t i = 0; same && i < a.operations.size(); ++i)
       same = a.operations[i].name == b.operations[i].name &&
@@ -95,8 +96,8 @@ std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional
   LatencyFitOptions options;
   options.sequence = s;
   std::string why;
-  auto fit = [&](const std::vector<std::pair<int64_t, int64_t>> &points)
-      -> std::optional<LatencyModel> {
+  auto fit =
+      [&](const std::vector<std::pair<int64_t, int64_t>> &points) -> std::optional<LatencyModel> {
     std::vector<LatencySample> samples;
     for (auto [b, at] : points) {
       const Kept *one = take(b, at);

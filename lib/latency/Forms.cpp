@@ -80,9 +80,8 @@ std::vector<NodeId> builtIn(const SymbolicOperation &op, Expressions &e) {
       if (!core.oneEach)
         folds = e.ceilDivide(folds, e.integer(core.count));
       // Fill and drain, each overlapped or not (output stationary fills rows and columns).
-      for (int64_t skew :
-           {2 * core.rows + core.cols - 2, core.rows + core.cols - 2, core.rows + core.cols - 1,
-            core.rows, core.cols, int64_t{0}}) {
+      for (int64_t skew : {2 * core.rows + core.cols - 2, core.rows + core.cols - 2,
+                           core.rows + core.cols - 1, core.rows, core.cols, int64_t{0}}) {
         NodeId cycles = e.multiply(folds, e.add(streamed[i], e.integer(skew)));
         NodeId hertz = e.multiply(e.real(op.machine->clock.value * core.efficiency), op.clock);
         found.push_back(e.divide(e.toReal(cycles), hertz));

@@ -1,4 +1,5 @@
-// How cost models say a time as an expression, so that a latency model can ask at other sizes and machines.
+// How cost models say a time as an expression, so that a latency model can ask at other sizes and
+// machines.
 #pragma once
 #include "lib/latency/Expression.h"
 #include "lib/model/Machine.h"
@@ -10,11 +11,12 @@ namespace accord {
 struct SymbolicOperation {
   const Operation *operation = nullptr; ///< at the plan's sizes
   const Machine *machine = nullptr;
-  int core = -1;                ///< index into Machine::cores
-  NodeId flops = kNoNode;       ///< an integer
-  std::vector<NodeId> extents;  ///< integers, of the loops of its domain; empty if they are unknown
+  int core = -1;               ///< index into Machine::cores
+  NodeId flops = kNoNode;      ///< an integer
+  std::vector<NodeId> extents; ///< integers, of the loops of its domain; empty if they are unknown
   std::vector<IteratorKind> kinds; ///< of the same loops
-  NodeId rate = kNoNode;  ///< real, FLOP/s at the peak of all instances; kNoNode if the core has none
+  NodeId rate =
+      kNoNode; ///< real, FLOP/s at the peak of all instances; kNoNode if the core has none
   NodeId clock = kNoNode; ///< real, times the machine's clock; 1 in the plan
 };
 
@@ -28,7 +30,8 @@ bool registerCostForm(const std::string &costModel, CostForm form);
 
 /// The registered ones of `costModel`, then those of the built-in models:
 /// - flops / (rate * efficiency * clock): a data sheet;
-/// - the same times the used share of tiles of an array (M, N or K on rows and columns) or of lanes;
+/// - the same times the used share of tiles of an array (M, N or K on rows and columns) or of
+/// lanes;
 /// - rate * efficiency * x / (x + half) with x = flops: an efficiency curve (Core::halfWork);
 /// - folds = ceil(a / rows) * ceil(b / cols) of an array, each of T + constant cycles
 ///   (Samajdar et al., SCALE-Sim, ISPASS 2020), spread over the instances.

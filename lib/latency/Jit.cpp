@@ -91,16 +91,17 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
-  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-                                            llvm::OptimizationLevel::O2,
-                                            llvm::OptimizationLevel::O3};
+  const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
+      llvm::OptimizationLevel::O3};
   llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
   (level == 0 ? builder.buildO0DefaultPipeline(chosen)
               : builder.buildPerModuleDefaultPipeline(chosen))
       .run(module, modules);
 }
 
-/// Code for this machine at its full vector width; never a fused multiply-add that nobody asked for.
+/// Code for this machine at its full vector width; never a fused multiply-add that nobody asked
+/// for.
 llvm::Expected<llvm::orc::JITTargetMachineBuilder> thisMachine() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -135,8 +136,8 @@ LatencyJit::compile(const LatencyModel &model, const LatencyJitOptions &options)
 
   auto context = std::make_unique<llvm::LLVMContext>();
   std::string why;
-  std::unique_ptr<llvm::Module> module = lower(
-      jitText(model, result->arguments, options.single, options.batches), *context, why);
+  std::unique_ptr<llvm::Module> module =
+      lower(jitText(model, result->arguments, options.single, options.batches), *context, why);
   if (!module)
     return failed(why.empty() ? "lowering failed" : why);
   auto builder = thisMachine();

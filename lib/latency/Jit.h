@@ -7,12 +7,12 @@
 namespace accord {
 
 struct LatencyJitOptions {
-  /// Arguments that will be given other values than their initial ones; all when empty. What depends
-  /// on none of them is computed once, by the compiler.
+  /// Arguments that will be given other values than their initial ones; all when empty. What
+  /// depends on none of them is computed once, by the compiler.
   std::vector<std::string> varying;
-  bool batches = true;    ///< compile `evaluate` of many configurations
-  bool single = true;     ///< compile `evaluate` of one configuration
-  unsigned optimize = 2;  ///< 0..3
+  bool batches = true;   ///< compile `evaluate` of many configurations
+  bool single = true;    ///< compile `evaluate` of one configuration
+  unsigned optimize = 2; ///< 0..3
 };
 
 /// Where the values of one argument lie, one per configuration. Of the argument's own type.
@@ -41,8 +41,8 @@ public:
   void evaluate(size_t n, const std::vector<LatencyColumn> &columns,
                 const LatencyColumns &results) const;
   /// The same from any storage: `value(i, argument)` is what configuration i gives an argument.
-  std::vector<LatencyEvaluation>
-  evaluate(size_t n, const std::function<double(size_t, size_t)> &value) const;
+  std::vector<LatencyEvaluation> evaluate(size_t n,
+                                          const std::function<double(size_t, size_t)> &value) const;
   /// Indices of arguments, ascending.
   const std::vector<size_t> &varying() const { return arguments; }
   const LatencyArgument &argument(size_t i) const { return described[i]; }

@@ -117,8 +117,9 @@ void addSamples(LatencyModel &model, unsigned count) {
       if (!a.held.empty() || a.least >= a.most)
         continue;
       if (!a.integer) { // within a factor of eight of the plan's
-        arguments[i] = std::clamp(a.initial * std::ldexp(1 + random(), static_cast<int>(6 * random()) - 3),
-                                  a.least, a.most);
+        arguments[i] =
+            std::clamp(a.initial * std::ldexp(1 + random(), static_cast<int>(6 * random()) - 3),
+                       a.least, a.most);
         continue;
       }
       double most = std::min(a.most, std::max(64.0, 8 * a.initial)), step = double(a.multiple);

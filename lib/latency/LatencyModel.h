@@ -1,5 +1,5 @@
-// The latency model of a plan: step time, memory and FLOPs of a training job as functions of sizes and of the
-// machine, as one description from which every form is printed.
+// The latency model of a plan: step time, memory and FLOPs of a training job as functions of sizes
+// and of the machine, as one description from which every form is printed.
 #pragma once
 #include "lib/latency/Expression.h"
 #include "lib/model/Check.h"
@@ -16,7 +16,7 @@ struct LatencyModel {
   /// Two integers or two reals that have to be in order; else the model is not asked there.
   struct Guard {
     NodeId least, most; ///< least <= most
-    std::string text;   ///< what is wrong when it does not hold: "the micro-batch exceeds the batch"
+    std::string text; ///< what is wrong when it does not hold: "the micro-batch exceeds the batch"
   };
   /// What a node is, for people: one line each.
   struct Label {
@@ -38,9 +38,9 @@ struct LatencyModel {
   std::string model, machine, version;
   Expressions nodes; ///< over `nodes.arguments()`: batch, microbatch, sequence, then the machine's
   std::vector<Guard> guards;
-  std::vector<Output> outputs; ///< step_time_s, memory_bytes, flops
-  std::vector<Label> labels;   ///< by ascending node
-  std::vector<Sample> samples; ///< the first is the plan's own
+  std::vector<Output> outputs;    ///< step_time_s, memory_bytes, flops
+  std::vector<Label> labels;      ///< by ascending node
+  std::vector<Sample> samples;    ///< the first is the plan's own
   std::vector<std::string> notes; ///< what was assumed; why arguments are held
   double planStep = 0;            ///< seconds that the plan says at the arguments' initial values
   /// The model gives `planStep` there; else a little less, as the plan waits without need.

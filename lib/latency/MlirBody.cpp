@@ -9,8 +9,7 @@
 namespace accord {
 
 MlirBody::MlirBody(const LatencyModel &model, unsigned lanes, std::string &out, std::string indent)
-    : model(model), lanes(lanes), out(out), indent(std::move(indent)),
-      names(model.nodes.size()) {}
+    : model(model), lanes(lanes), out(out), indent(std::move(indent)), names(model.nodes.size()) {}
 
 /// A 64-bit float attribute, exactly: the shortest decimal, which MLIR wants with a point.
 std::string MlirBody::number(double value) {
@@ -51,16 +50,17 @@ std::string MlirBody::binary(const char *op, const std::string &a, const std::st
 }
 std::string MlirBody::select(const std::string &condition, const std::string &a,
                              const std::string &b, const std::string &of) {
-  return value(lanes == 1
-                   ? fmt::format("arith.select {}, {}, {} : {}", condition, a, b, of)
-                   : fmt::format("arith.select {}, {}, {} : {}, {}", condition, a, b, type("i1"), of));
+  return value(lanes == 1 ? fmt::format("arith.select {}, {}, {} : {}", condition, a, b, of)
+                          : fmt::format("arith.select {}, {}, {} : {}, {}", condition, a, b,
+                                        type("i1"), of));
 }
 
 std::string MlirBody::wholeReal(const std::string &name) {
   return value(fmt::format("arith.sitofp {} : {} to {}", name, integer(), real()));
 }
 
-/// Adding 2^52 puts a whole number into the low bits of a double, where vectors of any width reach it.
+/// Adding 2^52 puts a whole number into the low bits of a double, where vectors of any width reach
+/// it.
 std::string MlirBody::wholeInteger(const std::string &name) {
   if (lanes == 1)
     return value(fmt::format("arith.fptosi {} : f64 to i64", name));
@@ -81,15 +81,16 @@ std::string MlirBody::inside(const LatencyArgument &a, const std::string &name) 
   auto both = [&](const std::string &x, const std::string &y) {
     return value(fmt::format("arith.andi {}, {} : {}", x, y, type("i1")));
   };
-  std::string ok = both(compare("ge", name, constant(a.least)), compare("le", name, constant(a.most)));
+  std::string ok =
+      both(compare("ge", name, constant(a.least)), compare("le", name, constant(a.most)));
   if (a.multiple > 1) {
     std::string left;
     if (std::has_single_bit(static_cast<uint64_t>(a.multiple)))
       left = binary("andi", name, integerConstant(a.multiple - 1), false);
     else
       left = binary("remsi", name, integerConstant(a.multiple), false);
-    ok = both(ok, value(fmt::format("arith.cmpi eq, {}, {} : {}", left, integerConstant(0),
-                                    integer())));
+    ok = both(
+        ok, value(fmt::format("arith.cmpi eq, {}, {} : {}", left, integerConstant(0), integer())));
   }
   return ok;
 }
@@ -153,13 +154,14 @@ std::string MlirBody::ceilDivide(const Node &node) {
     return binary("shrsi", binary("addi", a, integerConstant(divisor.value - 1), false),
                   integerConstant(std::countr_zero(static_cast<uint64_t>(divisor.value))), false);
   // Below 2^52 the quotient of doubles rounds to a whole number only where it is one.
-  if (lanes > 1 && model.nodes[node.operands[0]].range.most < 0x1p52 && divisor.range.most < 0x1p52) {
+  if (lanes > 1 && model.nodes[node.operands[0]].range.most < 0x1p52 &&
+      divisor.range.most < 0x1p52) {
     std::string quotient = binary("divf", wholeReal(a), wholeReal(b), true);
     return wholeInteger(value(fmt::format("math.ceil {} : {}", quotient, real())));
   }
   std::string down = binary("divsi", a, b, false), rest = binary("remsi", a, b, false);
-  std::string more = value(
-      fmt::format("arith.cmpi sgt, {}, {} : {}", rest, integerConstant(0), integer()));
+  std::string more =
+      value(fmt::format("arith.cmpi sgt, {}, {} : {}", rest, integerConstant(0), integer()));
   return binary("addi", down,
                 value(fmt::format("arith.extui {} : {} to {}", more, type("i1"), integer())),
                 false);
@@ -202,9 +204,10 @@ std::string MlirBody::compute(NodeId id) {
   case NodeKind::Sum: {
     std::string sum = node.value ? integerConstant(node.value) : "";
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      std::string term = node.coefficients[i] == 1
-                             ? operand(i)
-                             : binary("muli", operand(i), integerConstant(node.coefficients[i]), false);
+      std::string term =
+          node.coefficients[i] == 1
+              ? operand(i)
+              : binary("muli", operand(i), integerConstant(node.coefficients[i]), false);
       sum = sum.empty() ? term : binary("addi", sum, term, false);
     }
     return sum;
@@ -269,10 +272,10 @@ MlirBody::Results MlirBody::emit(const std::vector<std::string> &arguments) {
   for (size_t i = 0; i < model.guards.size(); ++i) {
     const LatencyModel::Guard &guard = model.guards[i];
     bool whole = model.nodes[guard.least].integer;
-    checks.push_back({value(fmt::format("arith.{}, {}, {} : {}", whole ? "cmpi sle" : "cmpf ole",
-                                        names[guard.least], names[guard.most],
-                                        whole ? integer() : real())),
-                      model.arguments().size() + i + 1});
+    checks.push_back(
+        {value(fmt::format("arith.{}, {}, {} : {}", whole ? "cmpi sle" : "cmpf ole",
+                           names[guard.least], names[guard.most], whole ? integer() : real())),
+         model.arguments().size() + i + 1});
   }
   Results results;
   results.status = integerConstant(0, "i32");

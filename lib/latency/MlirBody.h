@@ -4,13 +4,15 @@
 
 namespace accord {
 
-/// Writes operations on scalars (lanes 1: only func and arith) or on vectors of `lanes` configurations.
+/// Writes operations on scalars (lanes 1: only func and arith) or on vectors of `lanes`
+/// configurations.
 class MlirBody {
 public:
   MlirBody(const LatencyModel &model, unsigned lanes, std::string &out, std::string indent);
 
-  /// Status and outputs, given the SSA name of each argument; an empty one is the argument's initial
-  /// value. Outside of the domain the outputs are NaN, and nothing is computed that could trap.
+  /// Status and outputs, given the SSA name of each argument; an empty one is the argument's
+  /// initial value. Outside of the domain the outputs are NaN, and nothing is computed that could
+  /// trap.
   struct Results {
     std::string status; ///< i32
     std::vector<std::string> outputs;
@@ -32,7 +34,7 @@ private:
   std::string select(const std::string &condition, const std::string &a, const std::string &b,
                      const std::string &type);
   std::string inside(const LatencyArgument &argument, const std::string &name);
-  std::string wholeReal(const std::string &name); ///< of an integer in 0..2^52
+  std::string wholeReal(const std::string &name);    ///< of an integer in 0..2^52
   std::string wholeInteger(const std::string &name); ///< of a whole real in 0..2^52
   std::string picoseconds(const std::string &seconds, int64_t most);
   std::string ceilDivide(const Node &node);

@@ -26,8 +26,7 @@ double OperationFit::Piece::compute(const Costs &costs) const {
 OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &samples,
                            const PolynomialFit &points, Expressions &nodes,
                            const MachineNodes &machine, bool opaque)
-    : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine),
-      opaque(opaque) {
+    : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine), opaque(opaque) {
   std::vector<double> arguments;
   for (const LatencyArgument &argument : nodes.arguments())
     arguments.push_back(argument.initial);
@@ -81,16 +80,15 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     std::vector<double> values;
     for (const LatencySample &s : samples) {
       const std::vector<Loop> &loops = piece.domain(*s.graph);
-      values.push_back(
-          l < loops.size() ? static_cast<double>(std::max<int64_t>(loops[l].extent, 1)) : 0.5);
+      values.push_back(l < loops.size() ? static_cast<double>(std::max<int64_t>(loops[l].extent, 1))
+                                        : 0.5);
     }
     auto extent = polynomial(values);
     if (!extent) {
       symbolic.extents.clear();
       break;
     }
-    symbolic.extents.push_back(
-        nodes.polynomial(*extent, machine.microbatch, machine.sequence));
+    symbolic.extents.push_back(nodes.polynomial(*extent, machine.microbatch, machine.sequence));
     symbolic.kinds.push_back(domain[l].kind);
   }
   for (NodeId candidate : costForms(cost.model, symbolic, nodes))

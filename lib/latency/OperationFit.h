@@ -19,7 +19,7 @@ struct LatencySample {
 struct MachineNodes {
   NodeId microbatch, sequence;
   NodeId clock;
-  std::vector<NodeId> bandwidths; ///< by memory; kNoNode where none is stated
+  std::vector<NodeId> bandwidths;                      ///< by memory; kNoNode where none is stated
   std::map<std::pair<int, std::string>, NodeId> rates; ///< by core and type
 };
 
@@ -33,8 +33,8 @@ struct PricedOperation {
 
 class OperationFit {
 public:
-  /// `samples` stay where they are; `points` are theirs. `opaque`: where no expression gives a time,
-  /// take the plan's own as a constant.
+  /// `samples` stay where they are; `points` are theirs. `opaque`: where no expression gives a
+  /// time, take the plan's own as a constant.
   OperationFit(const Plan &plan, const std::vector<LatencySample> &samples,
                const PolynomialFit &points, Expressions &nodes, const MachineNodes &machine,
                bool opaque);

@@ -5,12 +5,12 @@
 namespace accord {
 
 /// The C99 header; needs only <stdint.h>. `<name>_defaults()` gives all arguments at the plan's
-/// values, `<name>_evaluate(&arguments, &result)` returns 0 or why not (`<name>_message`), results are
-/// NaN then. `<name>_step_time_s(batch, sequence)`, `<name>_memory_bytes(…)`, `<name>_flops(…)` at the
-/// plan's micro-batch; the same with `_at(batch, microbatch, sequence)`; and
+/// values, `<name>_evaluate(&arguments, &result)` returns 0 or why not (`<name>_message`), results
+/// are NaN then. `<name>_step_time_s(batch, sequence)`, `<name>_memory_bytes(…)`, `<name>_flops(…)`
+/// at the plan's micro-batch; the same with `_at(batch, microbatch, sequence)`; and
 /// `<name>_step_time_scaled_s(batch, microbatch, sequence, compute, bandwidth)`, where the cores
-/// compute `compute` times as fast and the memories deliver `bandwidth` times as much: NaN outside of
-/// the domain. With -DMODEL_SELF_TEST a `main` that checks the stored samples.
+/// compute `compute` times as fast and the memories deliver `bandwidth` times as much: NaN outside
+/// of the domain. With -DMODEL_SELF_TEST a `main` that checks the stored samples.
 std::string printC(const LatencyModel &model);
 
 /// A Python 3 module without dependencies: `evaluate(**arguments)` -> Result(step_time_s,

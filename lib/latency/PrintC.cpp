@@ -38,7 +38,8 @@ private:
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     line("/* Step time, memory and FLOPs of training '{}' on '{}': C99, no dependency.",
          commentText(m.model), commentText(m.machine));
-    line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
+    line(" * Written by accord {}. Operations keep the order of the plan: there the plan's own "
+         "step is "
          "{} s{}.",
          commentText(m.version), ExpressionText::real(m.planStep),
          m.exact ? ", and so is this model's"
@@ -84,9 +85,10 @@ private:
     for (const LatencyModel::Output &o : m.outputs)
       line("  double {}; /* {} */", o.name, commentText(o.text));
     line("}} {}_result;\n", n);
-    line("/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments "
-         "a;",
-         n);
+    line(
+        "/* The plan's own. */\nstatic inline {0}_arguments {0}_defaults(void) {{\n  {0}_arguments "
+        "a;",
+        n);
     for (const LatencyArgument &a : m.arguments())
       line("  a.{} = {};", a.name, literal(a, a.initial));
     line("  return a;\n}}\n");
@@ -110,7 +112,8 @@ private:
     status = 0;
     for (const LatencyArgument &a : m.arguments()) {
       std::string multiple =
-          a.multiple > 1 ? fmt::format(" && a->{} % {} == 0", a.name, text.integer(a.multiple)) : "";
+          a.multiple > 1 ? fmt::format(" && a->{} % {} == 0", a.name, text.integer(a.multiple))
+                         : "";
       line("  if (!(a->{0} >= {1} && a->{0} <= {2}{3}))\n    return {4};", a.name,
            literal(a, a.least), literal(a, a.most), multiple, ++status);
     }
@@ -152,13 +155,14 @@ private:
   }
 
   void wrappers() {
-    line("/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as "
-         "much. */\n"
-         "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t "
-         "sequence,\n    double compute, double bandwidth) {{\n"
-         "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
-         "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
-         n);
+    line(
+        "/* Cores that compute `compute` times as fast, memories that deliver `bandwidth` times as "
+        "much. */\n"
+        "static inline double {0}_step_time_scaled_s(int64_t batch, int64_t microbatch, int64_t "
+        "sequence,\n    double compute, double bandwidth) {{\n"
+        "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
+        "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
+        n);
     for (const LatencyArgument &a : m.arguments())
       if (a.unit == "FLOP/s" || a.unit == "B/s")
         line("  a.{} *= {};", a.name, a.unit == "B/s" ? "bandwidth" : "compute");
@@ -194,14 +198,16 @@ private:
       line("    {{{{{}}}, {{{}, {}, {}}}}},", at, ExpressionText::real(s.result.step),
            ExpressionText::real(s.result.memory), ExpressionText::real(s.result.flops));
     }
-    line("  }};\n  const int count = (int)(sizeof samples / sizeof samples[0]);\n  int passed = 0;\n"
-         "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
-         "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
-         "        {0}_same(r.step_time_s, samples[i].r.step_time_s) &&\n"
-         "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, "
-         "samples[i].r.flops))\n"
-         "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  }}",
-         n);
+    line(
+        "  }};\n  const int count = (int)(sizeof samples / sizeof samples[0]);\n  int passed = 0;\n"
+        "  for (int i = 0; i < count; ++i) {{\n    {0}_result r;\n"
+        "    if ({0}_evaluate(&samples[i].a, &r) == 0 &&\n"
+        "        {0}_same(r.step_time_s, samples[i].r.step_time_s) &&\n"
+        "        r.memory_bytes == samples[i].r.memory_bytes && {0}_same(r.flops, "
+        "samples[i].r.flops))\n"
+        "      ++passed;\n    else\n      printf(\"sample %d is not what was stored\\n\", i);\n  "
+        "}}",
+        n);
     line("  {{\n    {0}_arguments a = {0}_defaults();\n    {0}_result r;\n    a.batch = 0;\n"
          "    if ({0}_evaluate(&a, &r) != 1 || r.step_time_s == r.step_time_s) {{\n"
          "      printf(\"a batch of 0 is not refused\\n\");\n      return 1;\n    }}\n  }}",

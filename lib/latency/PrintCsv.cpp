@@ -42,9 +42,9 @@ std::string printCsv(const LatencyModel &model) {
           continue;
         LatencyEvaluation at = evaluate(model, batch, microbatch, sequence);
         if (!at.status)
-          out += fmt::format("{},{},{},{},{:.0f},{:.0f}\n", batch, microbatch, sequence,
-                             ExpressionText::real(at.result.step), at.result.memory,
-                             at.result.flops);
+          out +=
+              fmt::format("{},{},{},{},{:.0f},{:.0f}\n", batch, microbatch, sequence,
+                          ExpressionText::real(at.result.step), at.result.memory, at.result.flops);
       }
   return out;
 }

@@ -29,14 +29,15 @@ private:
   }
 
   void head() {
-    line("\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
-         "packages.\n\n"
-         "Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
-         "{} s{}.\n",
-         commentText(m.model), commentText(m.machine), commentText(m.version),
-         ExpressionText::real(m.planStep),
-         m.exact ? ",\nand so is this model's"
-                 : ";\nthis model's is a little shorter, as the plan waits where it need not");
+    line(
+        "\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
+        "packages.\n\n"
+        "Written by accord {}. Operations keep the order of the plan: there the plan's own step is "
+        "{} s{}.\n",
+        commentText(m.model), commentText(m.machine), commentText(m.version),
+        ExpressionText::real(m.planStep),
+        m.exact ? ",\nand so is this model's"
+                : ";\nthis model's is a little shorter, as the plan waits where it need not");
     line("Arguments, and where the model holds (elsewhere: ValueError):");
     for (const LatencyArgument &a : m.arguments())
       line("  {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text),

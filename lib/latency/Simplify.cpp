@@ -71,17 +71,17 @@ bool Expressions::dominated(const Linear &a, const Linear &b, unsigned depth) co
   for (auto [id, coefficient] : b.terms)
     if (nodes[id].kind == NodeKind::Maximum && coefficient > coefficientOf(a, id))
       for (NodeId operand : nodes[id].operands)
-        if (dominated(a, without(b, id, coefficient - std::max<int64_t>(coefficientOf(a, id), 0),
-                                 operand),
-                      depth - 1))
+        if (dominated(
+                a,
+                without(b, id, coefficient - std::max<int64_t>(coefficientOf(a, id), 0), operand),
+                depth - 1))
           return true;
   for (auto [id, coefficient] : a.terms)
     if (nodes[id].kind == NodeKind::Maximum && coefficient > coefficientOf(b, id)) {
       int64_t times = coefficient - std::max<int64_t>(coefficientOf(b, id), 0);
-      return std::all_of(
-          nodes[id].operands.begin(), nodes[id].operands.end(), [&](NodeId operand) {
-            return dominated(without(a, id, times, operand), b, depth - 1);
-          });
+      return std::all_of(nodes[id].operands.begin(), nodes[id].operands.end(), [&](NodeId operand) {
+        return dominated(without(a, id, times, operand), b, depth - 1);
+      });
     }
   return false;
 }
@@ -125,8 +125,7 @@ NodeId Expressions::integerMaximum(const std::vector<NodeId> &of) {
     node.operands.push_back(ofLinear(form));
   }
   std::sort(node.operands.begin(), node.operands.end());
-  node.operands.erase(std::unique(node.operands.begin(), node.operands.end()),
-                      node.operands.end());
+  node.operands.erase(std::unique(node.operands.begin(), node.operands.end()), node.operands.end());
   node.range = nodes[node.operands.front()].range;
   for (NodeId id : node.operands)
     node.range = {std::max(node.range.least, nodes[id].range.least),

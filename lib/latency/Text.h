@@ -6,8 +6,8 @@ namespace accord {
 
 /// What C and Python say differently.
 struct Syntax {
-  std::string prefix;      ///< of the helper functions
-  std::string divide;      ///< of whole numbers without a remainder
+  std::string prefix; ///< of the helper functions
+  std::string divide; ///< of whole numbers without a remainder
   bool python = false;
 };
 

@@ -65,9 +65,8 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
       row.found = jit.evaluate(row.arguments);
     return rows;
   }
-  std::vector<LatencyEvaluation> found = jit.evaluate(rows.size(), [&](size_t row, size_t index) {
-    return rows[row].arguments[index];
-  });
+  std::vector<LatencyEvaluation> found = jit.evaluate(
+      rows.size(), [&](size_t row, size_t index) { return rows[row].arguments[index]; });
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].found = found[i];
   return rows;
@@ -107,10 +106,14 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
     }
     table.push_back(std::move(one));
   }
-  return llvm::json::Object{{"command", "latency"},      {"version", kVersion},
-                            {"status", "done"},          {"model", model.model},
-                            {"machine", model.machine},  {"plan_step_s", model.planStep},
-                            {"exact", model.exact},      {"arguments", std::move(arguments)},
+  return llvm::json::Object{{"command", "latency"},
+                            {"version", kVersion},
+                            {"status", "done"},
+                            {"model", model.model},
+                            {"machine", model.machine},
+                            {"plan_step_s", model.planStep},
+                            {"exact", model.exact},
+                            {"arguments", std::move(arguments)},
                             {"configurations", std::move(table)}};
 }
 
@@ -140,9 +143,9 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep,
     if (row.found.status)
       cells.insert(cells.end(), {"refused", "", "", ""});
     else
-      cells.insert(cells.end(), {formatSi(r.step, "s"),
-                                 fmt::format("{:.4g}", row.arguments[kBatch] / r.step),
-                                 formatBytes(r.memory), formatSi(r.flops, "FLOP")});
+      cells.insert(cells.end(),
+                   {formatSi(r.step, "s"), fmt::format("{:.4g}", row.arguments[kBatch] / r.step),
+                    formatBytes(r.memory), formatSi(r.flops, "FLOP")});
     table.row(std::move(cells));
   }
   llvm::outs() << table.text(style);
