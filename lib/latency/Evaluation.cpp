@@ -28,7 +28,7 @@ int64_t picosecondsAtMost(double seconds, int64_t most) {
   double product = seconds * 1e12;
   if (!(product < static_cast<double>(most)))
     return most;
-  double whole = std::trunc(product + 0.5);
+  double whole = std::nearbyint(product);
   if (std::fabs(product - whole) <= product * 0x1p-50)
     return static_cast<int64_t>(whole);
   return static_cast<int64_t>(std::ceil(product));

@@ -107,7 +107,13 @@ void MlirBody::picosecondsFunction(const std::string &name, std::string &out) {
     %in = arith.cmpf olt, %product, %limit : f64
     %ps = arith.select %in, %product, %limit : f64
     %more = arith.addf %ps, %half : f64
-    %near = arith.fptosi %more : f64 to i64
+    %above = arith.fptosi %more : f64 to i64
+    %above_real = arith.sitofp %above : i64 to f64
+    %rest = arith.subf %above_real, %ps : f64
+    %halfway = arith.cmpf oeq, %rest, %half : f64
+    %odd = arith.andi %above, %one : i64
+    %even = arith.subi %above, %odd : i64
+    %near = arith.select %halfway, %even, %above : i64
     %whole = arith.sitofp %near : i64 to f64
     %over = arith.subf %ps, %whole : f64
     %under = arith.subf %whole, %ps : f64
@@ -140,7 +146,7 @@ std::string MlirBody::picoseconds(const std::string &seconds, int64_t most) {
   std::string product = binary("mulf", seconds, realConstant(1e12), true);
   std::string limit = realConstant(static_cast<double>(most));
   std::string ps = select(compare("olt", product, limit), product, limit, real());
-  std::string near = math("floor", binary("addf", ps, realConstant(0.5), true));
+  std::string near = math("roundeven", ps);
   std::string off = math("absf", binary("subf", ps, near, true));
   std::string exact = compare("ole", off, binary("mulf", ps, realConstant(0x1p-50), true));
   return wholeInteger(select(exact, near, math("ceil", ps), real()));

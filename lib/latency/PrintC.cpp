@@ -67,10 +67,13 @@ private:
          "  if (!(ps < (double)most))\n"
          "    return most;\n"
          "  const int64_t down = (int64_t)ps;\n"
-         "  const double whole = (double)(int64_t)(ps + 0.5);\n"
+         "  int64_t nearest = (int64_t)(ps + 0.5);\n"
+         "  if ((double)nearest - ps == 0.5) /* half way: to the even one */\n"
+         "    nearest -= nearest & 1;\n"
+         "  const double whole = (double)nearest;\n"
          "  const double off = ps > whole ? ps - whole : whole - ps;\n"
          "  if (off <= ps * 8.8817841970012523e-16)\n"
-         "    return (int64_t)whole;\n"
+         "    return nearest;\n"
          "  return (double)down < ps ? down + 1 : down;\n"
          "}}\n",
          n);

@@ -69,7 +69,7 @@ def _ps(seconds, most):
     if not ps < float(most):
         return most
     down = int(ps)
-    whole = int(ps + 0.5)
+    whole = round(ps)
     if abs(ps - float(whole)) <= ps * 8.8817841970012523e-16:
         return whole
     return down + 1 if float(down) < ps else down
