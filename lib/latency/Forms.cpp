@@ -7,7 +7,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, CostForm> forms;
+  std::map<std::string, std::pair<CostForm, TotalForm>> forms;
 };
 Registry &registry() {
   static auto *all = new Registry;
@@ -92,21 +92,37 @@ std::vector<NodeId> builtIn(const SymbolicOperation &op, Expressions &e) {
 
 } // namespace
 
-bool registerCostForm(const std::string &costModel, CostForm form) {
+/// A copy, as plugins may be loaded meanwhile.
+static std::pair<CostForm, TotalForm> registered(const std::string &costModel) {
   std::lock_guard lock(registry().mutex);
-  return registry().forms.emplace(costModel, std::move(form)).second;
+  auto found = registry().forms.find(costModel);
+  return found == registry().forms.end() ? std::pair<CostForm, TotalForm>() : found->second;
+}
+
+bool registerCostForm(const std::string &costModel, CostForm arithmetic, TotalForm total) {
+  std::lock_guard lock(registry().mutex);
+  return registry()
+      .forms.emplace(costModel, std::pair(std::move(arithmetic), std::move(total)))
+      .second;
+}
+
+std::vector<NodeId> totalForms(const std::string &costModel, NodeId roofline, double kernel,
+                               Expressions &nodes) {
+  std::vector<NodeId> all;
+  if (TotalForm form = registered(costModel).second)
+    all = form(roofline, nodes);
+  all.push_back(roofline);
+  if (kernel > 0) { // starting a kernel adds to what it takes, or hides behind it
+    all.push_back(nodes.add(roofline, nodes.real(kernel)));
+    all.push_back(nodes.maximum({roofline, nodes.real(kernel)}));
+  }
+  return all;
 }
 
 std::vector<NodeId> costForms(const std::string &costModel, const SymbolicOperation &operation,
                               Expressions &nodes) {
-  CostForm form;
-  {
-    std::lock_guard lock(registry().mutex);
-    if (auto found = registry().forms.find(costModel); found != registry().forms.end())
-      form = found->second;
-  }
   std::vector<NodeId> all;
-  if (form)
+  if (CostForm form = registered(costModel).first)
     all = form(operation, nodes);
   for (NodeId id : builtIn(operation, nodes))
     all.push_back(id);

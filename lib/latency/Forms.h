@@ -24,9 +24,13 @@ struct SymbolicOperation {
 /// what the cost model said at every sample; the first that agrees everywhere is taken.
 using CostForm = std::function<std::vector<NodeId>(const SymbolicOperation &, Expressions &)>;
 
+/// Seconds of a whole operation, given the node of its roofline (the largest of its arithmetic and
+/// its transfers): candidates again. For models that override `CostModel::cost`.
+using TotalForm = std::function<std::vector<NodeId>(NodeId roofline, Expressions &)>;
+
 /// What a cost model of this name gives, tried before the built-in forms. False if there is one
 /// already. Plugins call it when they are loaded.
-bool registerCostForm(const std::string &costModel, CostForm form);
+bool registerCostForm(const std::string &costModel, CostForm arithmetic, TotalForm total = {});
 
 /// The registered ones of `costModel`, then those of the built-in models:
 /// - flops / (rate * efficiency * clock): a data sheet;
@@ -37,5 +41,9 @@ bool registerCostForm(const std::string &costModel, CostForm form);
 ///   (Samajdar et al., SCALE-Sim, ISPASS 2020), spread over the instances.
 std::vector<NodeId> costForms(const std::string &costModel, const SymbolicOperation &operation,
                               Expressions &nodes);
+/// The registered ones, then: the roofline itself; with `kernel` (Machine::host) added; no less
+/// than `kernel`.
+std::vector<NodeId> totalForms(const std::string &costModel, NodeId roofline, double kernel,
+                               Expressions &nodes);
 
 } // namespace accord

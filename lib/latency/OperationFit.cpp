@@ -179,9 +179,7 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
   }
   if (known) {
     NodeId longest = nodes.maximum(terms);
-    // Starting a kernel adds to what it takes, or hides behind it.
-    NodeId kernel = nodes.real(plan.machine.host.kernel.value);
-    for (NodeId candidate : {longest, nodes.add(longest, kernel), nodes.maximum({longest, kernel})})
+    for (NodeId candidate : totalForms(cost.model, longest, plan.machine.host.kernel.value, nodes))
       if (agrees(candidate, time)) {
         out.seconds = candidate;
         return out;

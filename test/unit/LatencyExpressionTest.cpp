@@ -144,6 +144,12 @@ TEST(LatencyForms, AsksThoseOfPluginsFirst) {
   std::vector<NodeId> candidates = costForms("latency-forms-test", symbolic, e);
   ASSERT_EQ(candidates.size(), 1u); // no core: no built-in form
   EXPECT_EQ(Evaluation(e, {21, 1}).real(candidates.front()), 3);
+  // Without a form of its own for the whole: the roofline, with a kernel's start or behind it.
+  NodeId roofline = e.toReal(e.argument("b"));
+  std::vector<double> totals;
+  for (NodeId candidate : totalForms("latency-forms-test", roofline, 5, e))
+    totals.push_back(Evaluation(e, {0, 2}).real(candidate));
+  EXPECT_EQ(totals, (std::vector<double>{2, 7, 5}));
 }
 
 TEST(LatencyModel, RefusesOutsideOfItsDomain) {

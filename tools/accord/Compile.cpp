@@ -32,7 +32,8 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
       toPlanDialect(*session.module().getContext(), plan);
   planModule->print(stream);
   ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
-  ok = ok && writeLatencyForms(session, latencyModel(session, plan), options.output, {});
+  ok = ok && writeLatencyForms(session, latencyModel(session, plan, /*needed=*/false),
+                               options.output, {});
   ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();

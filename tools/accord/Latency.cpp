@@ -160,11 +160,9 @@ int latency(const LatencyOptions &options) {
   auto plan = smallestPlan(session);
   if (!plan)
     return stop();
-  auto model = latencyModel(session, *plan);
-  if (!model) {
-    diags.error(Code::NoLatencyModel, {}, "nothing to write or evaluate");
+  auto model = latencyModel(session, *plan, /*needed=*/true);
+  if (!model)
     return stop();
-  }
   bool writes = !options.output.empty();
   if (writes) {
     if (std::error_code problem = llvm::sys::fs::create_directories(options.output))

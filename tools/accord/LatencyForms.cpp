@@ -10,7 +10,7 @@
 
 namespace accord {
 
-std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan) {
+std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed) {
   Diagnostics &diags = session.diagnostics();
   EstimateOptions priced;
   priced.costModel = session.request().costModel;
@@ -30,7 +30,11 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan) {
   };
   auto made = latencyModelOf(plan, session.sequence(), sampleAt);
   if (auto *issue = std::get_if<Issue>(&made)) {
-    diags.warning(Code::NoLatencyModel, {}, "no latency model for this job: " + issue->message);
+    std::string message = "no latency model for this job: " + issue->message;
+    if (needed)
+      diags.error(Code::NoLatencyModel, {}, message);
+    else
+      diags.warning(Code::NoLatencyModel, {}, message);
     return std::nullopt;
   }
   auto &model = std::get<LatencyModel>(made);
