@@ -2,6 +2,7 @@
 // than its launch.
 #include "Plugin.h"
 #include "lib/cost/CostModel.h"
+#include "lib/latency/Forms.h"
 #include <fmt/format.h>
 
 using namespace accord;
@@ -52,8 +53,25 @@ public:
   }
 };
 
+/// The same as expressions, for the latency model: without them it would hold the plan's own sizes
+/// and machine. Accord compares both at every sample.
+std::vector<NodeId> arithmetic(const SymbolicOperation &op, Expressions &e) {
+  if (op.rate == kNoNode)
+    return {};
+  NodeId flops = e.toReal(op.flops);
+  const Core &core = op.machine->cores[static_cast<size_t>(op.core)];
+  NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
+  NodeId efficiency = e.divide(e.multiply(e.real(kMost), flops), e.add(flops, e.real(kHalfway)));
+  return {e.divide(flops, e.multiply(rate, efficiency))};
+}
+
+std::vector<NodeId> total(NodeId roofline, Expressions &e) {
+  return {e.maximum({roofline, e.real(kLaunch.value)})};
+}
+
 } // namespace
 
 void custom::registerLaunchFloor() {
   registerCostModel("launch-floor", [] { return std::make_unique<LaunchFloor>(); });
+  registerCostForm("launch-floor", arithmetic, total);
 }

@@ -10,6 +10,7 @@ namespace accord {
 
 void addCompile(CLI::App &app, int &status);
 void addEstimate(CLI::App &app, int &status);
+void addLatency(CLI::App &app, int &status);
 void addSchedule(CLI::App &app, int &status);
 void addVerify(CLI::App &app, int &status);
 void addExplain(CLI::App &app, int &status);

@@ -1,12 +1,12 @@
 // accord compile: the best plan, and everything that explains and proves it.
 #include "lib/emit/JsonText.h"
-#include "lib/emit/LatencyModel.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/PlanMlir.h"
 #include "lib/emit/Report.h"
 #include "lib/emit/Trace.h"
 #include "lib/verify/Verify.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/LatencyForms.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/WhatIfTable.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,37 +16,6 @@
 
 namespace accord {
 namespace {
-
-/// Six (micro-batch, sequence) points determine the polynomials; the others check them. Sequences
-/// are not longer than the plan's, which tables of positions may not allow.
-std::optional<LatencyModelInput> latencyModel(Session &session, const Plan &plan,
-                                              std::string &why) {
-  int64_t s = session.sequence().value_or(1);
-  bool moves = session.sequence() && s >= 8 && s % 4 == 0;
-  std::vector<std::pair<int64_t, int64_t>> points;
-  for (int64_t b : {int64_t(1), int64_t(2), int64_t(3)})
-    for (int64_t at :
-         moves ? std::vector<int64_t>{s, s / 2, s / 4, 3 * s / 4} : std::vector<int64_t>{s})
-      points.push_back({b, at});
-  std::vector<std::unique_ptr<Plan>> kept;
-  std::vector<LatencySample> samples;
-  for (auto [b, at] : points) {
-    auto work = session.workAt(b, 1, moves && at != s ? std::optional<int64_t>(at) : std::nullopt);
-    if (!work)
-      return std::nullopt;
-    work->microbatches = plan.graph.microbatches;
-    auto other = session.planFor(std::move(*work));
-    if (!other)
-      return std::nullopt;
-    kept.push_back(std::make_unique<Plan>(std::move(*other)));
-    samples.push_back({b, at, &kept.back()->graph, &kept.back()->costs});
-  }
-  auto fitted = fitLatencyModel(plan, s, samples);
-  if (fitted)
-    return std::move(*fitted);
-  why = llvm::toString(fitted.takeError());
-  return std::nullopt;
-}
 
 bool emitAll(Session &session, const Plan &plan, const Options &options) {
   Diagnostics &diags = session.diagnostics();
@@ -63,23 +32,8 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
       toPlanDialect(*session.module().getContext(), plan);
   planModule->print(stream);
   ok = ok && writeFile(diags, path("plan.mlir"), mlirText + "\n");
-  std::string why;
-  size_t before = diags.errors();
-  auto input = latencyModel(session, plan, why);
-  if (diags.errors() >
-      before) { // the model is not defined at other sequence lengths: that is no error of the plan
-    why = diags.sorted().back().message;
-    diags.dropErrors(before);
-  }
-  if (input) {
-    ok = ok && writeFile(diags, path("latency_model.h"), emitLatencyC(*input));
-    ok = ok && writeFile(diags, path("latency_model.mlir"), emitLatencyMlir(*input));
-  } else {
-    // A model of an earlier run would speak of another plan.
-    llvm::sys::fs::remove(path("latency_model.h"));
-    llvm::sys::fs::remove(path("latency_model.mlir"));
-    diags.warning(Code::NotSupported, {}, "no latency model for this job: " + why);
-  }
+  ok = ok && writeLatencyForms(session, latencyModel(session, plan, /*needed=*/false),
+                               options.output, {});
   ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n");
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
@@ -124,7 +78,8 @@ void addCompile(CLI::App &app, int &status) {
   addProgramOptions(*command, *options);
   command
       ->add_option("-o,--output", options->output,
-                   "Folder for plan.json, plan.mlir, latency_model.h, trace.json, report.html")
+                   "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, "
+                   "report.html")
       ->capture_default_str();
   command->footer("Example: accord compile gpt2.dnn --target a100_80g -o out/");
   command->callback([options, &status] { status = compile(*options); });

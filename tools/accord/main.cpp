@@ -47,6 +47,7 @@ int main(int argc, char **argv) {
   int status = 0;
   accord::addCompile(app, status);
   accord::addEstimate(app, status);
+  accord::addLatency(app, status);
   accord::addSchedule(app, status);
   accord::addVerify(app, status);
   accord::addExplain(app, status);

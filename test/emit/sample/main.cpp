@@ -2,11 +2,12 @@
 // that look at files.
 #include "lib/emit/EstimateJson.h"
 #include "lib/emit/JsonText.h"
-#include "lib/emit/LatencyModel.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/Report.h"
 #include "lib/emit/Summary.h"
 #include "lib/emit/Trace.h"
+#include "lib/latency/Fit.h"
+#include "lib/latency/Print.h"
 #include "test/unit/EmitFixture.h"
 #include <fstream>
 
@@ -51,9 +52,17 @@ int main(int argc, char **argv) {
     samples.push_back({costed[i].graph.microbatch,
                        std::array<int64_t, 4>{128, 256, 512, 1024}[i % 4], &costed[i].graph,
                        &costed[i].costs});
-  LatencyModelInput model = cantFail(fitLatencyModel(plan, 1024, samples, test::memoryOf));
-  write("latency_model.h", emitLatencyC(model));
-  write("latency_model.mlir", emitLatencyMlir(model));
+  LatencyFitOptions fit;
+  fit.sequence = 1024, fit.leastSequence = 1, fit.mostSequence = 8192;
+  fit.memoryOf = test::memoryOf;
+  auto fitted = fitLatencyModel(plan, samples, fit);
+  if (!std::holds_alternative<LatencyModel>(fitted))
+    return 1;
+  const auto &model = std::get<LatencyModel>(fitted);
+  write("latency_model.h", printC(model));
+  write("latency_model.py", printPython(model));
+  write("latency_model.mlir", printMlir(model));
+  write("latency_model.csv", printCsv(model));
   // The same page from hostile names, and of a plan that does not fit.
   plan.graph.model = "</script><script>throw 1</script>\xe2\x80\xa8 & \xff";
   plan.feasible = false;

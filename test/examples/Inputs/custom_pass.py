@@ -28,3 +28,9 @@ assert any("launch-floor" in assumption for assumption in priced["assumptions"])
 index = [operation["name"] for operation in priced["graph"]["operations"]].index("linear")
 by_hand = (2 * 256 * 1024 * 1024 + 14e9) / (0.79 * 312e12)
 assert abs(priced["costs"]["operations"][index]["time_s"] / by_hand - 1) < 1e-9, by_hand
+
+# The plugin says its formula, so other micro-batches and machines may be asked for.
+with open(os.path.join(sys.argv[3], "latency_model.h")) as file:
+    header = file.read()
+assert " only: " not in [line for line in header.splitlines() if " microbatch " in line][0], header[:2000]
+assert " only: " not in [line for line in header.splitlines() if " clock_scale " in line][0], header[:2000]

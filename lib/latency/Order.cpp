@@ -1,6 +1,6 @@
 // The order of a plan's schedule as precedences: what has to end before an operation starts,
 // wherever the sizes go.
-#include "lib/emit/LatencyOrder.h"
+#include "lib/latency/Order.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "lib/emit/Polynomial.h"
+#include "lib/latency/Polynomial.h"
 #include "gtest/gtest.h"
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "lib/emit/Polynomial.h"
+#include "lib/latency/Polynomial.h"
 #include <limits>
 #include <numeric>
 #include <vector>

@@ -1,0 +1,143 @@
+// From the same training at several sizes to one description.
+#include "lib/latency/Fit.h"
+#include "lib/latency/Builder.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+std::optional<Issue> unusable(const Plan &plan, const std::vector<LatencySample> &samples) {
+  auto refuse = [](std::string text) { return Issue{"A0707", std::move(text), {}, {}}; };
+  const WorkGraph &a = plan.graph;
+  std::set<int64_t> microbatches, sequences;
+  for (const LatencySample &s : samples) {
+    microbatches.insert(s.microbatch), sequences.insert(s.sequence);
+    const WorkGraph &b = *s.graph;
+    bool same = a.operations.size() == b.operations.size() &&
+                a.regions.size() == b.regions.size() &&
+                s.costs->operations.size() == a.operations.size();
+    for (size_t i = 0; same && i < a.operations.size(); ++i)
+      same = a.operations[i].name == b.operations[i].name &&
+             a.operations[i].region == b.operations[i].region &&
+             a.operations[i].parts.size() == b.operations[i].parts.size() &&
+             s.costs->operations[i].parts.size() == b.operations[i].parts.size();
+    for (size_t i = 0; same && i < a.regions.size(); ++i)
+      same = a.regions[i].count == b.regions[i].count;
+    if (!same)
+      return refuse(fmt::format("the training step at micro-batch {} and sequence {} has other "
+                                "operations or repeats than the plan's",
+                                s.microbatch, s.sequence));
+    if (s.microbatch < 1 || s.sequence < 1)
+      return refuse("a sample without a micro-batch or a sequence");
+  }
+  auto fits = [](size_t values, size_t least) { return values == 1 || values >= least; };
+  if (!fits(microbatches.size(), 3) || !fits(sequences.size(), 4))
+    return refuse("too few samples: one or three micro-batches and one or four sequences are "
+                  "needed");
+  return std::nullopt;
+}
+
+} // namespace
+
+std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan,
+                                                  const std::vector<LatencySample> &samples,
+                                                  const LatencyFitOptions &options) {
+  if (auto issue = unusable(plan, samples))
+    return *issue;
+  std::vector<PolynomialFit::Point> points;
+  for (const LatencySample &s : samples)
+    points.push_back({s.microbatch, s.sequence});
+  LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options);
+  if (auto issue = builder.prepare())
+    return *issue;
+  // As large as integers allow, in powers of two.
+  for (int64_t most = int64_t{1} << 20;; most /= 2) {
+    auto model = builder.build(std::max(most, plan.graph.microbatch));
+    if (std::holds_alternative<Issue>(model))
+      return model;
+    auto &built = std::get<LatencyModel>(model);
+    if (builder.fits(built)) {
+      LatencyEvaluation own = evaluate(built, built.initial());
+      if (own.status)
+        return Issue{"A0707",
+                     "the plan's own sizes: " + explain(built, own.status, built.initial()),
+                     {},
+                     {}};
+      addSamples(built, 24);
+      return model;
+    }
+    if (most <= plan.graph.microbatch)
+      return Issue{"A0707", "the latency model's integers leave 64 bits", {}, {}};
+  }
+}
+
+std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence,
+                                                 const SampleAt &sampleAt) {
+  struct Kept {
+    int64_t microbatch, sequence;
+    SampledWork work;
+  };
+  int64_t s = sequence.value_or(1);
+  std::vector<std::unique_ptr<Kept>> kept;
+  // Each point is sampled once, whatever asks for it again.
+  auto take = [&](int64_t b, int64_t at) -> const Kept * {
+    for (const auto &k : kept)
+      if (k->microbatch == b && k->sequence == at)
+        return k.get();
+    auto work = sampleAt(b, at == s ? std::nullopt : std::optional(at));
+    if (!work)
+      return nullptr;
+    work->graph.microbatches = plan.graph.microbatches;
+    kept.push_back(std::make_unique<Kept>(Kept{b, at, std::move(*work)}));
+    return kept.back().get();
+  };
+  LatencyFitOptions options;
+  options.sequence = s;
+  std::string why;
+  auto fit =
+      [&](const std::vector<std::pair<int64_t, int64_t>> &points) -> std::optional<LatencyModel> {
+    std::vector<LatencySample> samples;
+    for (auto [b, at] : points) {
+      const Kept *one = take(b, at);
+      if (!one) {
+        why = fmt::format("the training is not defined at micro-batch {} and sequence {}", b, at);
+        return std::nullopt;
+      }
+      samples.push_back({b, at, &one->work.graph, &one->work.costs});
+    }
+    auto model = fitLatencyModel(plan, samples, options);
+    if (auto *issue = std::get_if<Issue>(&model)) {
+      why = issue->message;
+      return std::nullopt;
+    }
+    return std::move(std::get<LatencyModel>(model));
+  };
+  // Sequences are not longer than the plan's, which tables of positions may not allow.
+  if (sequence && s >= 8 && s % 4 == 0) {
+    std::vector<std::pair<int64_t, int64_t>> grid;
+    for (int64_t b : {1, 2, 3})
+      for (int64_t at : {s, s / 2, s / 4, 3 * s / 4})
+        grid.push_back({b, at});
+    // An odd length shows whether something is rounded to whole windows or tiles.
+    auto odd = grid;
+    odd.push_back({2, s / 2 + 1});
+    if (auto model = fit(odd))
+      return std::move(*model);
+    options.sequenceMultiple = s / 4;
+    if (auto model = fit(grid))
+      return std::move(*model);
+    options.sequenceMultiple = 1;
+  }
+  options.held = why.empty() ? "the model has no parameter 'seq' to change" : why;
+  if (sequence && why.empty())
+    options.held = "it is too short to be varied";
+  if (auto model = fit({{1, s}, {2, s}, {3, s}}))
+    return std::move(*model);
+  options.held = why;
+  std::vector<LatencySample> own = {{plan.graph.microbatch, s, &plan.graph, &plan.costs}};
+  return fitLatencyModel(plan, own, options);
+}
+
+} // namespace accord
