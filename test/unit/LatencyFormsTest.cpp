@@ -14,11 +14,11 @@ using namespace accord;
 
 namespace {
 
-struct Network {
+struct TrainedNetwork {
   const char *file, *name, *target;
   int64_t batch, microbatch;
 };
-void PrintTo(const Network &n, std::ostream *out) { *out << n.name << " on " << n.target; }
+void PrintTo(const TrainedNetwork &n, std::ostream *out) { *out << n.name << " on " << n.target; }
 
 std::string folderFor(const std::string &name) {
   std::string folder = testing::TempDir() + "accord-latency-forms-" + name;
@@ -107,12 +107,12 @@ void expectSame(const LatencyEvaluation &expected, const Line &found, bool statu
         << what << " output " << i << ": " << found.values[i] << " for " << values[i];
 }
 
-class LatencyForms : public testing::TestWithParam<Network> {};
+class LatencyForms : public testing::TestWithParam<TrainedNetwork> {};
 
 } // namespace
 
 TEST_P(LatencyForms, AllSayTheSame) {
-  const Network &network = GetParam();
+  const TrainedNetwork &network = GetParam();
   std::string why;
   auto made = test::catalogueLatencyModel(network.file, network.name, network.target, network.batch,
                                           network.microbatch, why);
@@ -170,7 +170,7 @@ TEST_P(LatencyForms, AllSayTheSame) {
 }
 
 TEST_P(LatencyForms, CheckThemselves) {
-  const Network &network = GetParam();
+  const TrainedNetwork &network = GetParam();
   std::string why;
   auto made = test::catalogueLatencyModel(network.file, network.name, network.target, network.batch,
                                           network.microbatch, why);
@@ -199,8 +199,8 @@ TEST_P(LatencyForms, CheckThemselves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, LatencyForms,
-                         testing::Values(Network{"gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4},
-                                         Network{"resnet.dnn", "resnet50", "v100_32g", 64, 16},
-                                         Network{"bert.dnn", "bert_large", "tpu_like", 64, 8},
-                                         Network{"gnmt.dnn", "gnmt", "h100", 64, 32}),
+                         testing::Values(TrainedNetwork{"gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4},
+                                         TrainedNetwork{"resnet.dnn", "resnet50", "v100_32g", 64, 16},
+                                         TrainedNetwork{"bert.dnn", "bert_large", "tpu_like", 64, 8},
+                                         TrainedNetwork{"gnmt.dnn", "gnmt", "h100", 64, 32}),
                          [](const auto &info) { return std::string(info.param.name); });
