@@ -115,7 +115,7 @@ std::variant<Mapping, Issue> bestMapping(const Nest &nest, std::span<const Level
     if (issue)
       return std::move(*issue);
   // A first answer needs some nodes, whatever the limit.
-  Search search(nest, levels, compute, std::max<int64_t>(limits.nodes, 64));
+  Search search(nest, levels, compute, limits.floor, std::max<int64_t>(limits.nodes, 64));
   if (auto issue = search.fits())
     return std::move(*issue);
   if (!search.run())
