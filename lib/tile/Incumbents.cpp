@@ -46,9 +46,7 @@ void Search::incumbents(unsigned level) {
   auto groups = classes(level);
   if (groups.empty())
     return; // nothing to decide: `assign` takes it as it is
-  Box box;
-  for (unsigned loop : f.open)
-    box.high[loop] = static_cast<Index>(f.extents[loop]->size() - 1);
+  Box box = everything(level);
   if (!bounds(level, box))
     return;
   Objective ideal = box.value;

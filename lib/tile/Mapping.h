@@ -48,12 +48,20 @@ struct Level {
 /// `bound` does not hold).
 using ComputeOfTile = std::function<Seconds(std::span<const int64_t> extents)>;
 
+/// Seconds that no mapping computes in less if its tiles in the nearest memory are at most these
+/// extents. Not more for larger ones. An array whose fold takes K + fill cycles, for instance,
+/// takes folds * (K + fill * ceil(K / k)) with depths of at most k.
+using ComputeFloor = std::function<Seconds(std::span<const int64_t> extents)>;
+
 struct SearchLimits {
   /// Tilings and ranges of tilings looked at, for all levels together. No clock: the same
   /// everywhere.
   int64_t nodes = 20000;
   /// The arithmetic takes no less, whatever the tiles: moving operands into the core may.
   Seconds leastCompute;
+  /// Ends searches sooner where the arithmetic decides, and makes `bound` tighter there. Without it
+  /// all that is known of tiles not yet decided is the compute time of the whole nest at once.
+  ComputeFloor floor = {};
 };
 
 struct TensorTraffic {

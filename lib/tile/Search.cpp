@@ -44,11 +44,14 @@ bool Objective::below(const Objective &other, unsigned levels) const {
 Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                const SearchLimits &limits)
     : nest(nest), shape(nest), orders(shape), clock(levels, limits.leastCompute),
-      levels(levels), compute(compute), loops(static_cast<unsigned>(nest.loops.size())),
+      levels(levels), compute(compute), floor(limits.floor),
+      loops(static_cast<unsigned>(nest.loops.size())),
       nearest(static_cast<unsigned>(levels.size()) - 1),
       limit(std::max<int64_t>(limits.nodes, 64)) { // a first answer needs some, whatever the limit
-  for (unsigned i = 0; i < loops; ++i)
+  for (unsigned i = 0; i < loops; ++i) {
     frames[0].split[i] = Split::whole(nest.loops[i].extent);
+    most[i] = nest.loops[i].extent;
+  }
 }
 
 std::optional<Issue> Search::fits() const {
@@ -119,6 +122,17 @@ double Search::computeWith(unsigned level, uint32_t decided) {
   return broken ? 0 : seconds;
 }
 
+/// What the caller knows of the arithmetic in tiles of at most these extents.
+double Search::floorWith(const int64_t *tile) const {
+  if (!floor || traffic)
+    return 0;
+  int64_t extents[kMaxLoops];
+  for (unsigned i = 0; i < loops; ++i)
+    extents[i] = std::min(tile[i], most[i]);
+  double seconds = floor(std::span<const int64_t>(extents, loops)).value;
+  return seconds >= 0 && std::isfinite(seconds) ? seconds : 0;
+}
+
 /// Bits over the link of `level` under each order that matters, by the splits as they are.
 template <class Each> void Search::eachOrder(unsigned level, Each each) {
   const Split *splits[kMaxLevels];
@@ -173,6 +187,13 @@ bool Search::improves(const Objective &value) const {
   return !found || value.below(incumbent, nearest + 1);
 }
 
+Search::Box Search::everything(unsigned level) const {
+  Box box;
+  for (unsigned loop : frames[level].open)
+    box.high[loop] = static_cast<Index>(frames[level].extents[loop]->size() - 1);
+  return box;
+}
+
 /// Narrows a box to what fits and computes what none of its tilings undercuts; false if there is
 /// nothing in it that is wanted.
 bool Search::bounds(unsigned level, Box &box) {
@@ -196,10 +217,10 @@ bool Search::bounds(unsigned level, Box &box) {
       decided |= uint32_t(1) << loop;
   }
   double bits = leastBits(level, nullptr);
-  box.seconds = f.compute;
+  box.seconds = std::max(f.compute, floorWith(f.tile));
   box.value = objective(level, box.seconds, bits);
   if (decided && improves(box.value)) {
-    box.seconds = computeWith(level, decided);
+    box.seconds = std::max(box.seconds, computeWith(level, decided));
     box.value = objective(level, box.seconds, bits);
   }
   box.largestFits = true;
@@ -268,10 +289,8 @@ void Search::explore(unsigned level) {
   std::priority_queue<Box, std::vector<Box>, decltype(later)> queue(later);
   Frame &f = frames[level];
   int64_t serial = 0;
-  Box box;
+  Box box = everything(level);
   box.value = objective(level, f.compute, floorBits[level]);
-  for (unsigned loop : f.open)
-    box.high[loop] = static_cast<Index>(f.extents[loop]->size() - 1);
   if (bounds(level, box))
     queue.push(box);
   while (!queue.empty() && !cut) {
@@ -360,6 +379,22 @@ void Search::searchAlone(unsigned level, unsigned parent) {
   explore(level);
 }
 
+/// The largest extent of each loop that the nearest memory holds, the others at their least.
+void Search::roomAtMost() {
+  int64_t tile[kMaxLoops];
+  for (unsigned i = 0; i < loops; ++i)
+    tile[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
+  for (unsigned i = 0; i < loops; ++i) {
+    int64_t least = tile[i], above = nest.loops[i].extent + 1;
+    while (above - least > 1) {
+      tile[i] = least + (above - least) / 2;
+      (shape.footprintBits(tile) <= clock.room(nearest) ? least : above) = tile[i];
+    }
+    most[i] = least;
+    tile[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
+  }
+}
+
 bool Search::run() {
   for (unsigned l = 1; l <= nearest; ++l)
     for (const ShapeTensor &tensor : shape.tensors)
@@ -377,6 +412,7 @@ bool Search::run() {
     exact = true;
     return true;
   }
+  roomAtMost();
   if (nearest > 1 && affine(nest, shape))
     for (unsigned l = 1; l <= nearest; ++l)
       raiseFloor(l, limit / 8 / nearest);

@@ -56,6 +56,8 @@ private:
   void enter(unsigned level, unsigned parent);
   void explore(unsigned level);
   bool bounds(unsigned level, Box &box);
+  Box everything(unsigned level) const;
+  void roomAtMost();
   std::optional<unsigned> widest(unsigned level, const Box &box) const;
   double leave(unsigned level);
   Index largest(unsigned level, unsigned loop, Index low, Index high, int64_t *tile) const;
@@ -64,6 +66,7 @@ private:
   double leastBits(unsigned level, const Order **order);
   Objective objective(unsigned level, double seconds, double bits) const;
   double computeWith(unsigned level, uint32_t decided);
+  double floorWith(const int64_t *tile) const;
   bool improves(const Objective &value) const;
   void record(const Objective &value);
   bool spend();
@@ -79,10 +82,12 @@ private:
   Clock clock;
   std::span<const Level> levels;
   const ComputeOfTile &compute;
+  const ComputeFloor &floor;
   unsigned loops, nearest; ///< number of loops; index of the nearest memory
   int64_t limit;
   Frame frames[kMaxLevels];
   double floorBits[kMaxLevels] = {}; ///< no mapping moves less over the link
+  int64_t most[kMaxLoops];           ///< extents that the nearest memory has room for at most
   unsigned stop = 0;                 ///< memory whose tiles complete an answer
   bool traffic = false;              ///< the objective is the bits of link `stop` alone
   bool quick = false;                ///< memories inside get first answers only

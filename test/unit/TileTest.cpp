@@ -189,6 +189,41 @@ TEST(Tile, MoreOfAnythingIsNeverSlower) {
   EXPECT_GT(twoMemories, 300);
 }
 
+// What a caller knows of its array shortens the search and leaves the answer.
+TEST(Tile, AFloorOfTheArithmeticChangesNoAnswer) {
+  Random random{std::mt19937(7)};
+  int64_t with = 0, without = 0;
+  for (int round = 0; round < 400; ++round) {
+    double m = double(random(1, 60)), n = double(random(1, 60)), k = double(random(1, 60));
+    Nest nest = matrices(int64_t(m), int64_t(n), int64_t(k));
+    auto levels = randomLevels(random, round % 8 ? 2 : 3);
+    ComputeOfTile compute = [](std::span<const int64_t> e) {
+      return Seconds(std::ceil(double(e[0]) / 8) * std::ceil(double(e[1]) / 8) *
+                     (double(e[2]) + 14));
+    };
+    SearchLimits limits;
+    auto plain = bestMapping(nest, levels, compute, limits);
+    limits.floor = [&](std::span<const int64_t> e) {
+      return Seconds(std::ceil(m / std::min(8.0, double(e[0]))) *
+                     std::ceil(n / std::min(8.0, double(e[1]))) *
+                     (k + 14 * std::ceil(k / double(e[2]))));
+    };
+    auto shorter = bestMapping(nest, levels, compute, limits);
+    ASSERT_EQ(plain.index(), shorter.index());
+    if (auto *mapping = std::get_if<Mapping>(&plain)) {
+      const Mapping &other = std::get<Mapping>(shorter);
+      EXPECT_GE(other.bound.value, mapping->bound.value * (1 - 1e-9));
+      if (!mapping->exact || !other.exact)
+        continue;
+      EXPECT_DOUBLE_EQ(mapping->time.value, other.time.value);
+      EXPECT_DOUBLE_EQ(mapping->levels[0].bytes.value, other.levels[0].bytes.value);
+      with += other.nodes;
+      without += mapping->nodes;
+    }
+  }
+  EXPECT_LT(with, without);
+}
+
 // Hong and Kung (STOC 1981) as sharpened by Irony, Toledo, Tiskin (JPDC 2004) and Smith et al.
 // (arXiv 1702.02017): a memory of S words moves at least 2MNK/sqrt(S) - 2S words. A tile of C of
 // side sqrt(S+1)-1, with one column of A and one row of B, moves 2MNK/side + MN.
