@@ -153,6 +153,9 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
     way->symbols = symbolsOf(algorithm, collective, standing, (n & (n - 1)) == 0);
     model.ways.push_back(std::move(way));
   }
+  if (model.ways.empty())
+    return badGroup(
+        fmt::format("{} among {} devices: at most {} are routed", name(collective), n, kMostToAll));
   bool possible = only && std::any_of(model.ways.begin(), model.ways.end(),
                                       [&](const auto &way) { return way->algorithm == *only; });
   if (possible)

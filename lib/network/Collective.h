@@ -45,8 +45,8 @@ struct CollectiveCost {
 class CollectiveModel {
 public:
   /// Codes: A0454 for numbers of the networks, A0455 for devices that the fabric has not, groups of
-  /// different sizes, or a device twice in a group. `only`: this algorithm, where it can do the
-  /// collective, beats what the networks state.
+  /// different sizes, a device twice in a group, or an all-to-all among more than `kMostToAll`.
+  /// `only`: this algorithm, where it can do the collective, beats what the networks state.
   static std::variant<CollectiveModel, Issue> make(const Fabric &fabric, Collective collective,
                                                    const Groups &groups,
                                                    std::optional<Algorithm> only = {});

@@ -245,7 +245,8 @@ std::vector<Round> roundsOf(Algorithm algorithm, Collective collective, int64_t 
     return reduces || collective == Collective::Broadcast ? doubleTreeRounds(collective, n)
                                                           : rounds;
   case Algorithm::Direct:
-    if (collective == Collective::Broadcast)
+    if (collective == Collective::Broadcast ||
+        n > (collective == Collective::AllToAll ? kMostToAll : kMostDirect))
       return rounds;
     rounds = direct(n, standing.everyPair);
     if (reduces)

@@ -33,6 +33,10 @@ struct Standing {
   bool allTogether = false; ///< on one network that adds up what passes through it
 };
 
+/// Peers that all pairs of messages are listed for: of an all-to-all, and of others, which have
+/// better ways.
+constexpr int64_t kMostToAll = 4096, kMostDirect = 512;
+
 /// Rounds of the algorithm for n >= 2 peers; empty where it cannot do this collective for so many.
 /// A double tree's rounds are those of one piece: see `pieces` in Collective.h.
 /// - ring: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of

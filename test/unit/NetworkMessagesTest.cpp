@@ -265,3 +265,61 @@ TEST(NetworkMessages, TwoTreesNeedDepthPlusPiecesRounds) {
     EXPECT_LE(std::count(forwards.begin(), forwards.end(), 2), 1) << n;
   }
 }
+
+namespace {
+
+/// The same step by several groups of devices at the same time.
+std::vector<Step> together(const std::vector<Step> &steps, const Groups &groups) {
+  std::vector<Step> all;
+  for (const Step &step : steps) {
+    Step &merged = all.emplace_back();
+    for (const auto &group : groups)
+      for (auto &[from, to, bytes] : step)
+        merged.push_back({group[from], group[to], bytes});
+  }
+  return all;
+}
+
+} // namespace
+
+/// Neighbours, and devices at a distance: their messages meet on links.
+TEST(NetworkMessages, GroupsShareLinksOnEveryTopology) {
+  for (int64_t n : {6, 8, 12})
+    for (const Network &net : everyTopology(n))
+      for (int64_t inner = 2; inner < n; ++inner) {
+        if (n % inner != 0)
+          continue;
+        std::vector<Axis> axes{{"near", inner}, {"far", n / inner}};
+        for (const char *axis : {"near", "far"}) {
+          Groups groups = groupsAlong(axes, axis);
+          int64_t peers = static_cast<int64_t>(groups[0].size());
+          auto ar =
+              by(Algorithm::HalvingDoubling, allWays({{net}}, Collective::AllReduce, groups, 1e8));
+          ASSERT_TRUE(ar);
+          double simulated = timeOf(net, together(halvingDoublingAllReduce(peers, 1e8), groups));
+          EXPECT_NEAR(ar->time.value, simulated, 1e-9 * simulated) << nameOf(net) << axis << inner;
+          Step step;
+          for (int64_t i = 0; i < peers; ++i)
+            for (int64_t j = 0; j < peers; ++j)
+              if (i != j)
+                step.push_back({i, j, 1e8 / static_cast<double>(peers)});
+          auto aa = by(Algorithm::Direct, allWays({{net}}, Collective::AllToAll, groups, 1e8));
+          ASSERT_TRUE(aa);
+          int64_t serial = net.topology == Topology::FullyConnected ? 1 : peers - 1;
+          simulated = timeOf(net, together({step}, groups), serial);
+          EXPECT_NEAR(aa->time.value, simulated, 1e-9 * simulated) << nameOf(net) << axis << inner;
+        }
+      }
+}
+
+/// DGX SuperPOD and beyond: routes of all groups, in bounded time and space.
+TEST(NetworkMessages, LargeFabricsAreRouted) {
+  Fabric fabric{{network(Topology::Switch, 8), network(Topology::FatTree, 2048)}};
+  std::vector<Axis> axes{{"tensor", 8}, {"data", 2048}};
+  auto data = best(fabric, Collective::AllReduce, groupsAlong(axes, "data"), 1e9);
+  EXPECT_NEAR(data.beta.value, 2 * 2047.0 / 2048 * 1e9 / (kBandwidth / 8), 1e-6);
+  auto all = CollectiveModel::make({{network(Topology::Switch, 5000)}}, Collective::AllToAll,
+                                   {firstDevices(5000)});
+  ASSERT_TRUE(std::holds_alternative<Issue>(all));
+  EXPECT_EQ(std::get<Issue>(all).code, "A0455");
+}
