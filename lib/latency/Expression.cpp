@@ -131,9 +131,13 @@ double Expressions::magnitude(NodeId id) const {
 NodeId Expressions::add(NodeId a, NodeId b) {
   if (nodes[a].integer) {
     Linear sum = linear(a), more = linear(b);
+    bool tooLarge = __builtin_add_overflow(sum.value, more.value, &sum.value);
     for (auto [term, coefficient] : more.terms)
       tooLarge |= __builtin_add_overflow(sum.terms[term], coefficient, &sum.terms[term]);
-    tooLarge |= __builtin_add_overflow(sum.value, more.value, &sum.value);
+    if (tooLarge) // as it stands: its magnitude tells
+      return ofLinear(Linear{a == b ? std::map<NodeId, int64_t>{{a, 2}}
+                                    : std::map<NodeId, int64_t>{{a, 1}, {b, 1}},
+                             0});
     return ofLinear(sum);
   }
   if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
@@ -157,10 +161,11 @@ NodeId Expressions::multiply(NodeId a, NodeId b) {
       std::swap(a, b);
     if (nodes[b].kind == NodeKind::Integer) {
       Linear product = linear(a);
+      bool tooLarge = __builtin_mul_overflow(product.value, nodes[b].value, &product.value);
       for (auto &[term, coefficient] : product.terms)
         tooLarge |= __builtin_mul_overflow(coefficient, nodes[b].value, &coefficient);
-      tooLarge |= __builtin_mul_overflow(product.value, nodes[b].value, &product.value);
-      return ofLinear(product);
+      if (!tooLarge) // else a product, whose magnitude tells
+        return ofLinear(product);
     }
   } else {
     if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)

@@ -90,8 +90,6 @@ public:
   const Polynomial &polynomialOf(const Node &node) const { return polynomials[node.index]; }
   /// The largest magnitude among what an integer node computes on its way, as the interval has it.
   double magnitude(NodeId id) const;
-  /// Whether a coefficient left 64 bits: the graph is of no use then.
-  bool overflowed() const { return tooLarge; }
   /// Nodes that `roots` need, in ascending order.
   std::vector<NodeId> needed(const std::vector<NodeId> &roots) const;
 
@@ -111,7 +109,6 @@ private:
   std::vector<Node> nodes;
   std::vector<Polynomial> polynomials;
   std::map<std::string, NodeId> known; ///< by the bytes of the node
-  bool tooLarge = false;
 };
 
 /// Values of nodes at one choice of arguments, computed as asked for.

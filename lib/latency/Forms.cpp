@@ -1,4 +1,5 @@
 #include "lib/latency/Forms.h"
+#include "lib/latency/CycleForms.h"
 #include <map>
 #include <mutex>
 
@@ -44,22 +45,21 @@ NodeId share(Expressions &e, const std::vector<std::pair<NodeId, int64_t>> &tili
   return e.divide(extents, padded);
 }
 
-std::vector<NodeId> builtIn(const SymbolicOperation &op, Expressions &e) {
+std::vector<NodeId> rateForms(const SymbolicOperation &op, Expressions &e) {
   std::vector<NodeId> found;
-  if (op.core < 0)
-    return found;
   const Core &core = op.machine->cores[static_cast<size_t>(op.core)];
   NodeId flops = e.toReal(op.flops);
   Extents x = extentsOf(op, e);
   using Mapping = std::pair<NodeId, NodeId>;
   // Weight, output, input stationary.
   const Mapping mappings[] = {{x.k, x.n}, {x.m, x.n}, {x.k, x.m}};
-  const NodeId streamed[] = {x.m, x.k, x.n};
   bool array = core.rows > 0 && core.cols > 0 && !op.extents.empty();
   if (op.rate != kNoNode) {
     // Factors in the order in which the cost models multiply, so that the bits agree.
     NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
     found.push_back(e.divide(flops, rate));
+    if (core.oneEach && core.count > 1)
+      found.push_back(e.divide(flops, e.divide(rate, e.real(static_cast<double>(core.count)))));
     if (array)
       for (auto [onRows, onCols] : mappings)
         found.push_back(e.divide(
@@ -73,20 +73,6 @@ std::vector<NodeId> builtIn(const SymbolicOperation &op, Expressions &e) {
       found.push_back(e.divide(flops, e.multiply(rate, reached)));
     }
   }
-  if (array && op.machine->clock.value > 0)
-    for (size_t i = 0; i < std::size(mappings); ++i) {
-      NodeId folds = e.multiply(e.ceilDivide(mappings[i].first, e.integer(core.rows)),
-                                e.ceilDivide(mappings[i].second, e.integer(core.cols)));
-      if (!core.oneEach)
-        folds = e.ceilDivide(folds, e.integer(core.count));
-      // Fill and drain, each overlapped or not (output stationary fills rows and columns).
-      for (int64_t skew : {2 * core.rows + core.cols - 2, core.rows + core.cols - 2,
-                           core.rows + core.cols - 1, core.rows, core.cols, int64_t{0}}) {
-        NodeId cycles = e.multiply(folds, e.add(streamed[i], e.integer(skew)));
-        NodeId hertz = e.multiply(e.real(op.machine->clock.value * core.efficiency), op.clock);
-        found.push_back(e.divide(e.toReal(cycles), hertz));
-      }
-    }
   return found;
 }
 
@@ -120,13 +106,14 @@ std::vector<NodeId> totalForms(const std::string &costModel, NodeId roofline, do
 }
 
 std::vector<NodeId> costForms(const std::string &costModel, const SymbolicOperation &operation,
-                              Expressions &nodes) {
-  std::vector<NodeId> all;
-  if (CostForm form = registered(costModel).first)
-    all = form(operation, nodes);
-  for (NodeId id : builtIn(operation, nodes))
-    all.push_back(id);
-  return all;
+                              Expressions &nodes, unsigned stage) {
+  if (stage == 0) {
+    CostForm form = registered(costModel).first;
+    return form ? form(operation, nodes) : std::vector<NodeId>();
+  }
+  if (operation.core < 0)
+    return {};
+  return stage == 1 ? rateForms(operation, nodes) : cycleForms(operation, nodes);
 }
 
 } // namespace accord

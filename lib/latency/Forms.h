@@ -9,7 +9,9 @@ namespace accord {
 
 /// One operation, or a part of a fused one, at any size.
 struct SymbolicOperation {
-  const Operation *operation = nullptr; ///< at the plan's sizes
+  const Operation *operation = nullptr; ///< at the plan's sizes; of a part the fused one
+  std::string kind;                     ///< "linear", "softmax"; of a part its own
+  const std::vector<LoopTensor> *tensors = nullptr; ///< by the loops of its domain; may be empty
   const Machine *machine = nullptr;
   int core = -1;               ///< index into Machine::cores
   NodeId flops = kNoNode;      ///< an integer
@@ -32,15 +34,16 @@ using TotalForm = std::function<std::vector<NodeId>(NodeId roofline, Expressions
 /// already. Plugins call it when they are loaded.
 bool registerCostForm(const std::string &costModel, CostForm arithmetic, TotalForm total = {});
 
-/// The registered ones of `costModel`, then those of the built-in models:
+/// Stage 0: the registered ones of `costModel`; then those of the built-in models, stage 1:
 /// - flops / (rate * efficiency * clock): a data sheet;
 /// - the same times the used share of tiles of an array (M, N or K on rows and columns) or of
 /// lanes;
 /// - rate * efficiency * x / (x + half) with x = flops: an efficiency curve (Core::halfWork);
-/// - folds = ceil(a / rows) * ceil(b / cols) of an array, each of T + constant cycles
-///   (Samajdar et al., SCALE-Sim, ISPASS 2020), spread over the instances.
+/// stage 2:
+/// - cycles of an array's folds and of lanes (`cycleForms`).
 std::vector<NodeId> costForms(const std::string &costModel, const SymbolicOperation &operation,
-                              Expressions &nodes);
+                              Expressions &nodes, unsigned stage);
+constexpr unsigned kCostFormStages = 3;
 /// The registered ones, then: the roofline itself; with `kernel` (Machine::host) added; no less
 /// than `kernel`.
 std::vector<NodeId> totalForms(const std::string &costModel, NodeId roofline, double kernel,

@@ -67,6 +67,8 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   const Operation &op = plan.graph.operations[piece.id];
   SymbolicOperation symbolic;
   symbolic.operation = &op;
+  symbolic.kind = piece.part ? op.parts[*piece.part].kind : op.kind;
+  symbolic.tensors = piece.part ? &op.parts[*piece.part].tensors : &op.tensors;
   symbolic.machine = &plan.machine;
   symbolic.core = piece.part ? cost.parts[*piece.part].core : cost.core;
   symbolic.flops = flops;
@@ -91,9 +93,10 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     symbolic.extents.push_back(nodes.polynomial(*extent, machine.microbatch, machine.sequence));
     symbolic.kinds.push_back(domain[l].kind);
   }
-  for (NodeId candidate : costForms(cost.model, symbolic, nodes))
-    if (agrees(candidate, compute))
-      return candidate;
+  for (unsigned stage = 0; stage < kCostFormStages; ++stage)
+    for (NodeId candidate : costForms(cost.model, symbolic, nodes, stage))
+      if (agrees(candidate, compute))
+        return candidate;
   // Another cost model: a constant rate that it may have from anywhere.
   const LatencySample &first = samples.front();
   double seconds = piece.compute(*first.costs);

@@ -7,7 +7,7 @@ namespace accord {
 std::string commentText(const std::string &text) {
   std::string out;
   for (char c : text)
-    out += c == '*' || c == '/' || c == '\\' || c == '"' || static_cast<unsigned char>(c) < 32 ||
+    out += c == '*' || c == '\\' || c == '"' || static_cast<unsigned char>(c) < 32 ||
                    static_cast<unsigned char>(c) > 126
                ? '_'
                : c;
