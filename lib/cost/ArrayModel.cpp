@@ -3,6 +3,8 @@
 #include "lib/array/Systolic.h"
 #include "lib/cost/BuiltinModels.h"
 #include "lib/cost/CoreRate.h"
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -57,6 +59,26 @@ SystolicCost costOf(const Core &core, const std::vector<Loop> &domain,
   return *systolicCost(gemm, dataflowOf(core), array);
 }
 
+std::vector<LoopRole> rolesOf(const LoopRoles &roles,
+                              const std::vector<std::vector<unsigned>> &groups) {
+  std::vector<LoopRole> of;
+  for (const std::vector<unsigned> &group : groups) // loops of a group index the same tensors
+    of.push_back(roles.roles[group.front()]);
+  return of;
+}
+
+Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> extents) {
+  Gemm gemm;
+  for (size_t g = 0; g < roles.size(); ++g) {
+    int64_t &extent = roles[g] == LoopRole::Batch     ? gemm.batch
+                      : roles[g] == LoopRole::Rows    ? gemm.m
+                      : roles[g] == LoopRole::Columns ? gemm.n
+                                                      : gemm.k;
+    extent = timesIn64(extent, extents[g]);
+  }
+  return gemm;
+}
+
 class ArrayModel : public CostModel {
 public:
   /// Cycles of the tile's own folds, at the pace of the whole.
@@ -67,29 +89,57 @@ public:
     double cycles = asDouble(costOf(core, op.domain, op.tensors).cycles);
     Seconds cycle = whole.time / cycles;
     auto roles = loopRoles(op.domain, op.tensors);
-    if (roles && dataflowOf(core) != Dataflow::RowStationary) {
-      std::vector<LoopRole> of;
-      for (const std::vector<unsigned> &group : groups)
-        of.push_back(roles->roles[group.front()]);
-      return [of, cycle, array = arrayOf(core),
+    if (roles && dataflowOf(core) != Dataflow::RowStationary)
+      return [of = rolesOf(*roles, groups), cycle, array = arrayOf(core),
               flow = dataflowOf(core)](std::span<const int64_t> extents) {
-        Gemm gemm;
-        for (size_t g = 0; g < of.size(); ++g) {
-          int64_t &extent = of[g] == LoopRole::Batch     ? gemm.batch
-                            : of[g] == LoopRole::Rows    ? gemm.m
-                            : of[g] == LoopRole::Columns ? gemm.n
-                                                         : gemm.k;
-          extent = timesIn64(extent, extents[g]);
-        }
-        return cycle * asDouble(systolicCost(gemm, flow, array)->cycles);
+        return cycle * asDouble(systolicCost(gemmOfTile(of, extents), flow, array)->cycles);
       };
-    }
     return [cycle, &core, &op, groups](std::span<const int64_t> extents) {
       std::vector<Loop> domain = op.domain;
       for (size_t g = 0; g < groups.size(); ++g)
         for (unsigned loop : groups[g]) // a run of iterations, as if of the first loop
           domain[loop].extent = loop == groups[g].front() ? extents[g] : 1;
       return cycle * asDouble(costOf(core, domain, op.tensors).cycles);
+    };
+  }
+
+  /// Tiles of at most these extents: their folds use no more of the array, and the stream comes in
+  /// no fewer pieces. A tile takes at least an interval for each of its folds, which grows less
+  /// than the stream, so that equal pieces take least.
+  TileTime tileFloor(const CostQuery &q, const ComputeTime &whole,
+                     const std::vector<std::vector<unsigned>> &groups) const override {
+    const Core &core = q.machine.cores[q.core];
+    const Operation &op = q.operation;
+    auto roles = loopRoles(op.domain, op.tensors);
+    auto gemm = gemmOf(op.domain, op.tensors);
+    Dataflow flow = dataflowOf(core);
+    if (!roles || !gemm || flow == Dataflow::RowStationary)
+      return nullptr;
+    Seconds cycle = whole.time / asDouble(costOf(core, op.domain, op.tensors).cycles);
+    SystolicArray array = arrayOf(core);
+    double spread = array.split ? static_cast<double>(array.count) : 1;
+    array.count = 1;
+    return [of = rolesOf(*roles, groups), cycle, array, flow, spread,
+            all = *gemm](std::span<const int64_t> extents) {
+      auto axes = [flow](const Gemm &g) -> std::array<int64_t, 3> { // rows, columns, stream
+        if (flow == Dataflow::OutputStationary)
+          return {g.m, g.n, g.k};
+        return flow == Dataflow::WeightStationary ? std::array{g.k, g.n, g.m}
+                                                  : std::array{g.k, g.m, g.n};
+      };
+      auto [rows, columns, stream] = axes(all);
+      auto [mostRows, mostColumns, mostStream] = axes(gemmOfTile(of, extents));
+      auto pieces = [](int64_t extent, int64_t most) { return (extent - 1) / most + 1; };
+      double folds = static_cast<double>(all.batch) *
+                     static_cast<double>(pieces(rows, std::min(array.rows, mostRows))) *
+                     static_cast<double>(pieces(columns, std::min(array.cols, mostColumns)));
+      int64_t cuts = pieces(stream, std::min(stream, mostStream)), each = stream / cuts;
+      Gemm one;
+      (flow == Dataflow::OutputStationary   ? one.k
+       : flow == Dataflow::WeightStationary ? one.m
+                                            : one.n) = each;
+      double interval = asDouble(systolicCost(one, flow, array)->interval);
+      return cycle * (folds * static_cast<double>(cuts) * interval / spread);
     };
   }
 

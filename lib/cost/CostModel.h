@@ -51,6 +51,12 @@ public:
   /// `whole` as the tile has of the domain.
   virtual TileTime tileTime(const CostQuery &query, const ComputeTime &whole,
                             const std::vector<std::vector<unsigned>> &groups) const;
+  /// What no tiles take less of, if each has at most these extents; ends searches sooner. Default:
+  /// nothing is known.
+  virtual TileTime tileFloor(const CostQuery &, const ComputeTime &,
+                             const std::vector<std::vector<unsigned>> &) const {
+    return nullptr;
+  }
   /// Bytes between the nearest memory and the core. Default: compulsory.
   virtual Bytes feed(const CostQuery &query) const;
   /// The whole cost. Default: `roofline` of `compute(query)`, or of `query.parts` where it is

@@ -180,6 +180,10 @@ std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
     tensor.elementBits = 8 * elementBytes(getElementTypeOrSelf(value.getType()));
     for (AffineExpr position : map.getResults())
       tensor.dimensions.push_back(termsOf(position, w.domain.size()));
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && type.getRank() == static_cast<int64_t>(map.getNumResults()))
+      for (int64_t extent : type.getShape())
+        tensor.sizes.push_back(ShapedType::isDynamic(extent) ? out.microbatch : extent);
     list.push_back(std::move(tensor));
   }
   return list;

@@ -60,6 +60,8 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
   if (nearest.bandwidth.value > 0)
     limits.leastCompute = nearest.latency + feed / (nearest.bandwidth * nearest.efficiency);
 
+  limits.floor = model.tileFloor(query, whole, grouped.members);
+
   MappingKey key{grouped.nest, query.core, query.type, whole.time.value, feed.value};
   std::optional<tile::Mapping> best;
   if (query.mappings)

@@ -140,7 +140,7 @@ bool fromJSON(const json::Value &e, LoopTensor::Term &term, Path p) {
   return true;
 }
 bool fromJSON(const json::Value &e, LoopTensor &t, Path p) {
-  return bool(Fields(e, p)("bits", t.elementBits)("at", t.dimensions).maybe("written", t.written));
+  return bool(Fields(e, p)("bits", t.elementBits)("at", t.dimensions).maybe("sizes", t.sizes).maybe("written", t.written));
 }
 bool fromJSON(const json::Value &e, FusedPart &part, Path p) {
   return bool(

@@ -74,6 +74,8 @@ json::Value write(const LoopTensor &tensor) {
       return json::Value(json::Array{static_cast<int64_t>(term.loop), term.stride});
     }));
   json::Object o{{"bits", tensor.elementBits}, {"at", std::move(at)}};
+  if (!tensor.sizes.empty())
+    o["sizes"] = numbers(tensor.sizes);
   if (tensor.written)
     o["written"] = true;
   return o;

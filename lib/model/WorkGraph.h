@@ -61,6 +61,8 @@ struct LoopTensor {
     int64_t stride = 1;
   };
   std::vector<std::vector<Term>> dimensions; ///< an empty one is a fixed position
+  /// Elements that each dimension has; the loops of a padded window reach more. Empty: as many as the loops reach.
+  std::vector<int64_t> sizes;
   int64_t elementBits = 32;                  ///< as stored
   bool written = false;                      ///< a result
 };

@@ -90,6 +90,7 @@ Nest nestOf(std::span<const Loop> domain, std::span<const LoopTensor> tensors) {
     NestTensor tensor;
     tensor.elementBits = from.elementBits;
     tensor.written = from.written;
+    tensor.sizes = from.sizes;
     tensor.name =
         std::string(1, static_cast<char>('A' + std::min<size_t>(nest.tensors.size(), 25)));
     for (const auto &terms : from.dimensions) {
