@@ -7,7 +7,8 @@
 namespace accord::calibrate {
 
 const char *name(WorkClass work) {
-  static const char *names[] = {"product", "batched", "streaming", "lookup", "collective"};
+  static const char *names[] = {"product", "batched", "streaming", "softmax",
+                                "loss",    "lookup",  "collective"};
   return names[static_cast<unsigned>(work)];
 }
 
@@ -143,6 +144,10 @@ private:
         item.work = item.batch > 1 ? WorkClass::Batched : WorkClass::Product;
     } else if (isLookup(op.kind)) {
       item.work = WorkClass::Lookup;
+    } else if (op.kind.starts_with("softmax")) {
+      item.work = WorkClass::Softmax;
+    } else if (op.kind.starts_with("cross_entropy")) {
+      item.work = WorkClass::Loss;
     }
     add(std::move(item), times);
   }

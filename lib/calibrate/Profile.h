@@ -9,9 +9,10 @@ namespace accord::calibrate {
 
 /// How an operation uses the machine. `Product`: one multiplication of matrices (a convolution is
 /// one, too). `Batched`: many small ones (attention, grouped convolutions). `Streaming`: time goes
-/// with bytes. `Lookup`: rows gathered from or scattered to a table. `Collective`: a link.
-enum class WorkClass : uint8_t { Product, Batched, Streaming, Lookup, Collective };
-constexpr unsigned kWorkClasses = 5;
+/// with bytes. `Softmax`, `Loss`: with bytes too, by kernels of their own (normalized exponentials; cross entropy over a
+/// vocabulary, which frameworks run in several passes of fp32). `Lookup`: rows gathered from or scattered to a table.
+/// `Collective`: a link.
+enum class WorkClass : uint8_t { Product, Batched, Streaming, Softmax, Loss, Lookup, Collective };
 const char *name(WorkClass); ///< "product", "batched", …
 
 /// Where in a pipeline it runs: in each repeated block, before the blocks (with their gradients: the

@@ -26,7 +26,8 @@ std::string precisionOf(const Row &row) {
 std::string optimizerOf(const Row &row) {
   if (row.optimizer.starts_with("sgd-m") || row.optimizer.starts_with("adagrad"))
     return "momentum";
-  if (row.optimizer.starts_with("sgd"))
+  // Recommenders are trained with plain steps unless a row says otherwise: states for every row of a table would not fit.
+  if (row.optimizer.starts_with("sgd") || (row.optimizer.empty() && row.family == "recsys"))
     return "sgd";
   return "adam";
 }
@@ -152,10 +153,13 @@ private:
     if (m.starts_with("Wide&Deep"))
       return from("wide_deep", "wide_deep()");
     if (m.starts_with("GNMT")) {
+      out.wordsPerSample = 50; // both languages
       out.assumptions.push_back("25 words a sentence, half of the longest that are kept");
       return from("gnmt", "gnmt(length = 25, target = 25)");
     }
     if (m.starts_with("Transformer-big")) {
+      out.wordsPerSample = 27;
+      out.batchInWords = true;
       out.assumptions.push_back("27 words a sentence on either side");
       return from("transformer_big", "transformer_big(length = 27, target = 27)");
     }

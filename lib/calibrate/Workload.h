@@ -12,6 +12,8 @@ struct Workload {
   int64_t tensor = 1;             ///< devices of the tensor axis
   bool sequence = false;          ///< sequence parallel
   bool fused = false;             ///< a compiler joins element-wise work with products
+  double wordsPerSample = 0; ///< where rates count words and not samples; else 0
+  bool batchInWords = false; ///< the row's batches count words
   std::vector<std::string> assumptions; ///< what the row leaves open and was assumed
 };
 
