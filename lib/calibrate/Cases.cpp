@@ -173,6 +173,7 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
   one.id = row.id;
   one.stratum = stratumOf(row);
   one.machine = machine->name;
+  one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
   one.prior = priorOf(*machine);
   one.place = row.location;
   return one;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 
 namespace accord::calibrate {
@@ -261,14 +262,35 @@ std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &o
   return Issue{"A0467", fmt::format("the solver gave up: {}", e.what()), {}, {}};
 }
 
-bool inCalibrationHalf(const std::string &id, unsigned split) {
+static uint64_t hashOf(const std::string &id, unsigned split) {
   uint64_t hash = 14695981039346656037ull;
   for (char c : fmt::format("{}:{}", split, id))
     hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   hash ^= hash >> 33;
   hash *= 0xff51afd7ed558ccdull;
-  hash ^= hash >> 33;
-  return (hash & 1) == 0;
+  return hash ^ (hash >> 33);
+}
+
+bool inCalibrationHalf(const std::string &id, unsigned split) { return (hashOf(id, split) & 1) == 0; }
+
+std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced) {
+  std::vector<bool> half(cases.size());
+  std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    half[i] = inCalibrationHalf(cases[i].id, split);
+    groups[{cases[i].stratum, cases[i].shape}].push_back(i);
+  }
+  if (!balanced)
+    return half;
+  for (auto &[key, members] : groups) {
+    std::sort(members.begin(), members.end(), [&](size_t a, size_t b) {
+      return hashOf(cases[a].id, split) < hashOf(cases[b].id, split);
+    });
+    bool first = (hashOf(cases[members.front()].id, split) & 2) == 0;
+    for (size_t i = 0; i < members.size(); ++i)
+      half[members[i]] = (i % 2 == 0) == first;
+  }
+  return half;
 }
 
 } // namespace accord::calibrate

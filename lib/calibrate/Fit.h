@@ -15,6 +15,7 @@ struct Case {
   double devices = 1, bytes = 0;
   double seconds = 0;   ///< measured
   std::string machine;
+  std::string shape; ///< what should be in both halves of a split: model, width, degree of tensor parallelism
   Parameters prior{};   ///< medians for its machine
   SourceLocation place; ///< of the row
 };
@@ -61,5 +62,9 @@ std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &o
 
 /// Whether a row belongs to the calibration half of a split: bit 0 of FNV-1a of "split:id" (64 bit), mixed as in MurmurHash3.
 bool inCalibrationHalf(const std::string &id, unsigned split);
+
+/// A split of cases in halves: by `inCalibrationHalf`, or, if `balanced`, alternating in each stratum and shape in the order
+/// of the same hash, so that neither half lacks a shape that the other has twice.
+std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced);
 
 } // namespace accord::calibrate

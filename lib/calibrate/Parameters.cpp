@@ -28,7 +28,7 @@ const ParameterInfo kInfo[kParameters] = {
     {"link_bandwidth", "B/s", 2e11, 0.3, kFree},
     {"network_latency", "s", 3e-5, 1, 1},
     {"network_efficiency", "", 0.8, 0.5, 1.2},
-    {"data_parallel_efficiency", "", 0.8, 0.5, 1.2},
+    {"stream_efficiency", "", 0.8, 0.5, 1.2},
     {"data_parallel_exposed", "", 0.5, 0.7, 1},
     {"update_passes", "", 1.5, 0.5, 100},
     {"microbatch_cost", "s", 1e-3, 1, 100},

@@ -26,8 +26,8 @@ enum class Parameter : uint8_t {
   LinkLatency,           ///< seconds of a collective inside of a server
   LinkBandwidth,         ///< bytes per second of a device to others of its server
   NetworkLatency,        ///< seconds of a collective between servers
-  NetworkEfficiency,     ///< share of the stated bandwidth between servers
-  DataParallelEfficiency, ///< … that gradients reach
+  NetworkEfficiency,     ///< share of the stated bandwidth between servers when all devices of one work together
+  StreamEfficiency,      ///< … of one device's own transfers: gradients, activations between stages
   DataParallelExposed,   ///< share of the gradients' time that no computation hides
   UpdatePasses,          ///< times the optimizer's own traffic: norms, scaling, copies to 16 bit
   MicrobatchCost,        ///< seconds of the host for each micro-batch

@@ -122,7 +122,7 @@ private:
   /// they gather it behind (Narayanan et al., SC 2021, section 4.1).
   double transferTime() const {
     bool crosses = l.tensor * l.data >= l.devicesPerServer;
-    double bandwidth = crosses ? l.network * p(Parameter::NetworkEfficiency) : p(Parameter::LinkBandwidth);
+    double bandwidth = crosses ? l.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth);
     double part = l.sequence ? c.boundaryBytes : c.boundaryBytes / l.tensor;
     double time = p(crosses ? Parameter::NetworkLatency : Parameter::LinkLatency) + part / bandwidth;
     if (l.tensor > 1 && !l.sequence)
@@ -139,7 +139,7 @@ private:
     double together = std::min(std::max(l.devicesPerServer / l.tensor, 1.0), n);
     double bandwidth = p(Parameter::LinkBandwidth);
     if (n > together)
-      bandwidth = std::min(bandwidth, together * l.network * p(Parameter::DataParallelEfficiency));
+      bandwidth = std::min(bandwidth, together * l.network * p(Parameter::StreamEfficiency));
     double bytes = 2 * parametersOfDevice() * (n - 1) / n; // 16 bit
     double m = l.microbatches;
     double time = (l.zero >= 3 ? 2 * m + 1 : 2) * bytes / bandwidth;
