@@ -176,6 +176,7 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
   one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
   one.prior = priorOf(*machine);
   one.place = row.location;
+  one.columns = row.text;
   return one;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/calibrate/StepTime.h"
 #include "lib/model/Check.h"
+#include <map>
 #include <optional>
 
 namespace accord::calibrate {
@@ -18,6 +19,7 @@ struct Case {
   std::string shape; ///< what should be in both halves of a split: model, width, degree of tensor parallelism
   Parameters prior{};   ///< medians for its machine
   SourceLocation place; ///< of the row
+  std::map<std::string, std::string> columns; ///< as the row has them
 };
 
 /// Factors on the prior's medians, so that rows of several machines can share one calibration: an efficiency that is a
