@@ -104,7 +104,8 @@ const std::vector<Study> &studies() {
 std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases) {
   std::vector<Accuracy> all;
   for (const Study &study : studies()) {
-    Accuracy one{.study = study};
+    Accuracy one;
+    one.study = study;
     std::vector<Case> own;
     for (const Case &c : cases)
       if (belongs(c, study))

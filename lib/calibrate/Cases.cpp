@@ -189,7 +189,7 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
     if (isGated(row) && isStep(row))
       gated.push_back(row);
   out.unscored = rows.size() - gated.size();
-  std::set<std::pair<unsigned, std::string>> wrong;
+  
   std::set<unsigned> lines;
   for (Issue &issue : lint(gated, options)) {
     lines.insert(issue.location.line);
