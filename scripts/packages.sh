@@ -11,6 +11,7 @@ package_groups=(
   "languages|reads .accel and .dnn files|antlr4 libantlr4-runtime-dev"
   "solver|proves schedules and placements optimal|libz3-dev z3"
   "libraries|formats text, reads command lines|libfmt-dev libcli11-dev"
+  "calibration|fits machines to measured step times|libceres-dev libeigen3-dev"
   "onnx|reads ONNX models|libonnx-dev libprotobuf-dev protobuf-compiler"
   "tests|the unit tests and benchmarks; python3 runs the test suite, python3-onnx writes models for it|libgtest-dev libgmock-dev libbenchmark-dev python3 python3-onnx"
 )

@@ -1,4 +1,5 @@
 #include "lib/syntax/ElaborateAccel.h"
+#include "lib/syntax/Calibration.h"
 #include "lib/syntax/MachineElaborator.h"
 
 using namespace mlir;
@@ -354,11 +355,7 @@ bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
     return file ? diags.sources().at(*file, {place.line, place.column}) : SourceRange{};
   };
   if (auto from = machine->getAttrOfType<StringAttr>(kCalibration))
-    diags
-        .error(Code::NotSupported, placeOf(machine, "efficiency"),
-               fmt::format("not supported yet: efficiency of '{}' from \"{}\"",
-                           machine.getSymName().str(), from.str()))
-        .help("state 'efficiency = 0.6' in a core, or leave it out to plan at the peak");
+    applyCalibration(machine, from.getValue(), placeOf(machine, "efficiency"), diags);
   machine->walk([&](mlir::Operation *op) {
     if (op->hasAttr(kMicroarchitecture))
       refuseMicroarchitecture(placeOf(op, kMicroarchitecture),

@@ -20,8 +20,8 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
 /// it has no place.
 void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// What a machine says but no analysis understands yet ("not supported yet: …"); false after
-/// reporting it.
+/// Reads the calibration that a machine names (lib/syntax/Calibration.h), and refuses what no analysis
+/// understands yet ("not supported yet: …"); false after errors.
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
 /// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
 void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);

@@ -17,6 +17,7 @@ void addExplain(CLI::App &app, int &status);
 void addDiff(CLI::App &app, int &status);
 void addFormat(CLI::App &app, int &status);
 void addImport(CLI::App &app, int &status);
+void addCalibrate(CLI::App &app, int &status);
 /// Commands whose meaning comes later; each says so by name instead of being unknown.
 void addLater(CLI::App &app, int &status);
 

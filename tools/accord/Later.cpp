@@ -11,8 +11,7 @@ void addLater(CLI::App &app, int &status) {
     const char *name, *what;
   };
   for (Announced a :
-       {Announced{"mine", "Search a design space for the best accelerator"},
-        Announced{"calibrate", "Fit a machine's efficiencies to measured step times"}}) {
+       {Announced{"mine", "Search a design space for the best accelerator"}}) {
     CLI::App *command = app.add_subcommand(a.name, fmt::format("{} (not supported yet)", a.what));
     command->allow_extras();
     std::string name = a.name;

@@ -26,18 +26,6 @@
 namespace accord {
 namespace {
 
-/// The catalogue lies beside the folder of the program, in the build tree as when installed;
-/// ACCORD_CATALOG beats it.
-std::string catalogFolder() {
-  if (const char *given = std::getenv("ACCORD_CATALOG"))
-    return given;
-  static int anchor;
-  std::string self = llvm::sys::fs::getMainExecutable("accord", &anchor);
-  llvm::SmallString<256> folder(llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
-  llvm::sys::path::append(folder, "share", "accord", "catalog");
-  return folder.str().str();
-}
-
 SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
   if (auto file = diags.sources().find(location.file))
     return diags.sources().at(*file, {location.line, location.column});
@@ -59,6 +47,18 @@ Code codeOf(llvm::StringRef number) {
 }
 
 } // namespace
+
+/// The catalogue lies beside the folder of the program, in the build tree as when installed;
+/// ACCORD_CATALOG beats it.
+std::string catalogFolder() {
+  if (const char *given = std::getenv("ACCORD_CATALOG"))
+    return given;
+  static int anchor;
+  std::string self = llvm::sys::fs::getMainExecutable("accord", &anchor);
+  llvm::SmallString<256> folder(llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
+  llvm::sys::path::append(folder, "share", "accord", "catalog");
+  return folder.str().str();
+}
 
 void addJson(CLI::App &command, bool &json) {
   command.add_flag("--json", json, "Print one JSON document on standard output");

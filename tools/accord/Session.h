@@ -98,6 +98,8 @@ private:
   std::map<std::pair<std::string, int64_t>, mlir::Operation *> graphs;
 };
 
+/// Folder of the shipped descriptions.
+std::string catalogFolder();
 /// Writes a file or reports why it cannot be.
 bool writeFile(Diagnostics &diags, const std::string &path, llvm::StringRef text);
 /// Prints one error that has no place, as `Session::finish` does. Returns `kWrongInput`.

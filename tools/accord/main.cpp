@@ -54,6 +54,7 @@ int main(int argc, char **argv) {
   accord::addDiff(app, status);
   accord::addFormat(app, status);
   accord::addImport(app, status);
+  accord::addCalibrate(app, status);
   accord::addLater(app, status);
   try {
     app.parse(argc, argv);

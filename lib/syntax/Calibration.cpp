@@ -1,0 +1,73 @@
+#include "lib/syntax/Calibration.h"
+#include "lib/calibrate/CalibrationFile.h"
+#include "lib/syntax/Parser.h"
+#include "llvm/Support/Path.h"
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+using calibrate::Parameter;
+
+/// Adds a key to a block unless the block states it.
+template <class Op>
+void state(Op op, llvm::StringRef key, double value, Dimension dimension) {
+  DictionaryAttr entries = op.getEntriesAttr();
+  if (entries && entries.get(key))
+    return;
+  Quantity quantity(Rational::ofDouble(value), dimension);
+  NamedAttrList all(entries);
+  all.set(key, accel::QuantityAttr::get(op.getContext(), quantity, quantity.print()));
+  op.setEntriesAttr(all.getDictionary(op.getContext()));
+}
+
+} // namespace
+
+bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at,
+                      Diagnostics &diags) {
+  llvm::SmallString<256> path(file);
+  if (at.valid() && !llvm::sys::path::is_absolute(path)) {
+    path = llvm::sys::path::parent_path(diags.sources().path(at.file));
+    llvm::sys::path::append(path, file);
+  }
+  auto read = readFile(diags, path, at);
+  if (!read)
+    return false;
+  auto parsed = calibrate::readCalibration(diags.sources().text(*read), path.str().str());
+  if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
+    for (const Issue &issue : *issues)
+      diags.error(Code::BadCalibration,
+                  diags.sources().at(*read, {issue.location.line, issue.location.column}), issue.message)
+          .note(at, "it is read here");
+    return false;
+  }
+  auto &calibration = std::get<calibrate::CalibrationFile>(parsed);
+  if (calibration.machine != machine.getSymName()) {
+    diags.error(Code::BadCalibration, at,
+                fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), calibration.machine,
+                            machine.getSymName().str()))
+        .help("fit it with accord calibrate --target and this machine");
+    return false;
+  }
+  auto value = [&](Parameter p) { return calibration.value[static_cast<size_t>(p)]; };
+  const Dimension time = Dimension::of(Base::Second);
+  for (auto core : machine.getBody().getOps<accel::CoreOp>()) {
+    bool tensor = core.getKind() == "tensor";
+    state(core, "efficiency",
+          value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {});
+    if (tensor)
+      state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop));
+  }
+  for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
+    if (memory.getKind() == "dram")
+      state(memory, "efficiency", std::min(1.0, value(Parameter::MemoryEfficiency)), {});
+  state(machine, "kernel_floor", value(Parameter::KernelFloor), time);
+  state(machine, "microbatch_cost", value(Parameter::MicrobatchCost), time);
+  state(machine, "step_cost", value(Parameter::StepCost), time);
+  return true;
+}
+
+} // namespace accord

@@ -1,0 +1,206 @@
+// accord calibrate: a machine's parameters from measured step times, and how well they predict others.
+#include "dialects/Register.h"
+#include "lib/calibrate/Accuracy.h"
+#include "lib/calibrate/CalibrationJson.h"
+#include "lib/emit/JsonText.h"
+#include "lib/syntax/Parser.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "passes/Passes.h"
+#include "tools/accord/Commands.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+using namespace calibrate;
+
+struct CalibrateOptions {
+  std::string rows, target, output, check;
+  std::vector<std::string> where;
+  bool json = false, accuracy = false;
+};
+
+class Calibration {
+public:
+  explicit Calibration(const CalibrateOptions &options) : options(options), diags(sources) {}
+
+  int run() {
+    auto rows = readTable();
+    if (!rows || !keep(*rows))
+      return finish(kWrongInput);
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    registerAllPasses();
+    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+    context.printOpOnDiagnostic(false);
+    context.loadAllAvailableDialects();
+    GraphProfiler profiler(context, catalogFolder());
+    if (!options.target.empty() && !named(profiler, options.target))
+      return finish(kWrongInput);
+    progress("building the rows' training graphs");
+    prepared = CaseBuilder(profiler, options.target).prepare(*rows);
+    for (const Issue &issue : prepared.warnings)
+      report(issue, /*error=*/false);
+    if (prepared.cases.empty())
+      return fail({"A0467", "no row is left to fit", {}, {}});
+    progress("fitting");
+    if (options.accuracy) {
+      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings);
+      return finish(kDone);
+    }
+    return options.check.empty() ? fitAll() : checkAll(profiler);
+  }
+
+private:
+  static void progress(const char *what) {
+    if (llvm::sys::Process::StandardErrIsDisplayed())
+      fmt::print(stderr, "accord calibrate: {} …\n", what);
+  }
+
+  std::optional<std::vector<Row>> readTable() {
+    auto file = readFile(diags, options.rows);
+    if (!file)
+      return std::nullopt;
+    auto read = readRows(sources.text(*file), options.rows);
+    if (auto *rows = std::get_if<std::vector<Row>>(&read))
+      return std::move(*rows);
+    for (const Issue &issue : std::get<std::vector<Issue>>(read))
+      report(issue);
+    return std::nullopt;
+  }
+
+  /// --where column=value: several values of one column are alternatives, columns all hold.
+  bool keep(std::vector<Row> &rows) {
+    std::map<std::string, std::vector<std::string>> wanted;
+    std::vector<std::string> columns = columnNames();
+    for (const std::string &text : options.where) {
+      auto [column, value] = llvm::StringRef(text).split('=');
+      if (!llvm::is_contained(columns, column)) {
+        diags.error(Code::BadCommandLine, {}, fmt::format("--where: no column '{}'", column.str()))
+            .suggest(nearest(column, columns));
+        return false;
+      }
+      wanted[column.str()].push_back(value.str());
+    }
+    llvm::erase_if(rows, [&](const Row &row) {
+      return llvm::any_of(wanted, [&](const auto &one) {
+        auto cell = row.text.find(one.first);
+        return !llvm::is_contained(one.second, cell == row.text.end() ? std::string() : cell->second);
+      });
+    });
+    return true;
+  }
+
+  const Machine *named(GraphProfiler &profiler, const std::string &name) {
+    auto read = profiler.machine(name);
+    if (auto *machine = std::get_if<Machine>(&read))
+      return &(prepared.machines[machine->name] = *machine);
+    report(std::get<Issue>(read));
+    return nullptr;
+  }
+
+  int fitAll() {
+    auto fitted = fit(prepared.cases);
+    if (auto *issue = std::get_if<Issue>(&fitted))
+      return fail(*issue);
+    const Fit &good = std::get<Fit>(fitted);
+    const Case &first = prepared.cases.front();
+    CalibrationFile file = calibrationOf(first.machine, first.prior, good,
+                                         residualsOf(prepared.cases, good.factors), prepared.assumptions);
+    if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
+      return finish(kWrongInput);
+    return show(file, &good);
+  }
+
+  int checkAll(GraphProfiler &profiler) {
+    auto source = readFile(diags, options.check);
+    if (!source)
+      return finish(kWrongInput);
+    auto read = readCalibration(sources.text(*source), options.check);
+    if (auto *issues = std::get_if<std::vector<Issue>>(&read)) {
+      for (const Issue &issue : *issues)
+        report(issue);
+      return finish(kWrongInput);
+    }
+    CalibrationFile file = std::get<CalibrationFile>(std::move(read));
+    const Machine *machine = named(profiler, file.machine);
+    if (!machine)
+      return finish(kWrongInput);
+    // Of rows that the file was fitted to, an error says little.
+    size_t before = prepared.cases.size();
+    llvm::erase_if(prepared.cases, [&](const Case &one) {
+      return llvm::any_of(file.rows, [&](const Residual &r) { return r.id == one.id; });
+    });
+    if (prepared.cases.size() != before)
+      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n",
+                 before - prepared.cases.size(), options.check);
+    if (prepared.cases.empty())
+      return fail({"A0467", "the calibration has seen every row of the table", {}, {}});
+    file.rows = residualsOf(prepared.cases, factorsOf(file, priorOf(*machine)));
+    return show(file, nullptr);
+  }
+
+  int show(const CalibrationFile &file, const Fit *fitted) {
+    if (options.json)
+      llvm::outs() << jsonText(toJson(file, fitted, prepared.warnings)) << "\n";
+    else
+      llvm::outs() << toText(file, fitted);
+    return finish(kDone);
+  }
+
+  SourceRange rangeOf(const SourceLocation &location) {
+    if (auto file = sources.find(location.file))
+      return sources.at(*file, {location.line, location.column});
+    return {};
+  }
+  void report(const Issue &issue, bool error = true) {
+    const ErrorEntry *entry = findError(issue.code);
+    Code code = entry ? entry->code : Code::InternalError;
+    auto builder = error ? diags.error(code, rangeOf(issue.location), issue.message)
+                         : diags.warning(code, rangeOf(issue.location), issue.message);
+    for (auto &[location, message] : issue.notes)
+      builder.note(rangeOf(location), message);
+  }
+  int fail(const Issue &issue) {
+    report(issue);
+    return finish(kWrongInput);
+  }
+  int finish(int status) {
+    if (diags.hasErrors() && options.json)
+      llvm::outs() << jsonText(errorDocument(diags, "calibrate")) << "\n";
+    else
+      diags.render(llvm::errs(), llvm::errs().has_colors());
+    return diags.hasErrors() ? int(kWrongInput) : status;
+  }
+
+  const CalibrateOptions &options;
+  SourceManager sources;
+  Diagnostics diags;
+  Prepared prepared;
+};
+
+} // namespace
+
+void addCalibrate(CLI::App &app, int &status) {
+  auto options = std::make_shared<CalibrateOptions>();
+  CLI::App *command =
+      app.add_subcommand("calibrate", "Fit a machine's parameters to measured step times");
+  command->add_option("rows", options->rows, "Table of measured steps (.csv)")->required();
+  command->add_option("--target", options->target,
+                      "Machine all rows ran on: of the catalogue, or FILE.accel[:NAME] (default: the "
+                      "accelerator that each row names)");
+  command->add_option("-o,--output", options->output, "Calibration file to write");
+  command->add_option("--where", options->where,
+                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
+  command->add_option("--check", options->check, "Score the rows with this calibration instead of fitting");
+  command->add_flag("--accuracy", options->accuracy, "Print docs/accuracy.md for these rows");
+  addJson(*command, options->json);
+  command->footer("Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
+  command->callback([options, &status] { status = Calibration(*options).run(); });
+}
+
+} // namespace accord
