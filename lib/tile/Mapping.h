@@ -58,7 +58,7 @@ struct SearchLimits {
   /// everywhere.
   int64_t nodes = 20000;
   /// The arithmetic takes no less, whatever the tiles: moving operands into the core may.
-  Seconds leastCompute;
+  Seconds leastCompute = Seconds(0);
   /// Ends searches sooner where the arithmetic decides, and makes `bound` tighter there. Without it
   /// all that is known of tiles not yet decided is the compute time of the whole nest at once.
   ComputeFloor floor = {};

@@ -13,8 +13,8 @@ namespace {
 using Positions = std::vector<std::vector<LoopTensor::Term>>;
 constexpr auto kSum = IteratorKind::Reduction;
 
-LoopTensor in(Positions positions) { return {std::move(positions), 16, false}; }
-LoopTensor out(Positions positions) { return {std::move(positions), 16, true}; }
+LoopTensor in(Positions positions) { return {std::move(positions), {}, 16, false}; }
+LoopTensor out(Positions positions) { return {std::move(positions), {}, 16, true}; }
 
 std::optional<Gemm> gemm(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   return gemmOf(domain, tensors);

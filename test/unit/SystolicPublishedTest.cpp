@@ -136,7 +136,7 @@ std::vector<Layer> read(const std::filesystem::path &path) {
 
 using Terms = std::vector<std::vector<LoopTensor::Term>>;
 LoopTensor tensor(Terms dimensions, bool written = false) {
-  return {std::move(dimensions), 16, written};
+  return {std::move(dimensions), {}, 16, written};
 }
 constexpr auto kSum = IteratorKind::Reduction;
 

@@ -307,9 +307,9 @@ TEST(Tile, OperationsBecomeNests) {
   // Rows of a linear layer over batch and sequence; a convolution keeps its window.
   std::vector<Loop> domain(4);
   domain[0].extent = 8, domain[1].extent = 512, domain[2].extent = 64, domain[3].extent = 32;
-  std::vector<LoopTensor> tensors = {{{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{3, 1}}}, 16, false},
-                                     {{Terms{{3, 1}}, Terms{{2, 1}}}, 16, false},
-                                     {{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}}, 16, true}};
+  std::vector<LoopTensor> tensors = {{{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{3, 1}}}, {}, 16, false},
+                                     {{Terms{{3, 1}}, Terms{{2, 1}}}, {}, 16, false},
+                                     {{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}}, {}, 16, true}};
   Grouped linear = grouped(nestOf(domain, tensors));
   ASSERT_EQ(linear.nest.loops.size(), 3u);
   EXPECT_EQ(linear.members[0], (std::vector<unsigned>{0, 1}));
@@ -319,9 +319,9 @@ TEST(Tile, OperationsBecomeNests) {
 
   domain = std::vector<Loop>(2);
   domain[0].extent = 14, domain[1].extent = 3;
-  Nest window = nestOf(domain, std::vector<LoopTensor>{{{Terms{{0, 2}, {1, 1}}}, 16, false},
-                                                       {{Terms{{1, 1}}}, 16, false},
-                                                       {{Terms{{0, 1}}}, 16, true}});
+  Nest window = nestOf(domain, std::vector<LoopTensor>{{{Terms{{0, 2}, {1, 1}}}, {}, 16, false},
+                                                       {{Terms{{1, 1}}}, {}, 16, false},
+                                                       {{Terms{{0, 1}}}, {}, 16, true}});
   EXPECT_EQ(window.loops[0].granule, 1);
   EXPECT_EQ(window.loops[1].granule, 3);
   EXPECT_EQ(grouped(window).nest, grouped(grouped(window).nest).nest);
