@@ -7,9 +7,9 @@ namespace accord {
 
 class Session;
 
-/// Samples the job at the sizes that the model needs. Why there is none (A0707) is an error where it is
-/// `needed`, else a warning: the plan stands without. What it holds at the plan's value is a warning
-/// (A0708).
+/// Samples the job at the sizes that the model needs. Why there is none (A0707) is an error where
+/// it is `needed`, else a warning: the plan stands without. What it holds at the plan's value is a
+/// warning (A0708).
 std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed);
 
 struct LatencyForm {
