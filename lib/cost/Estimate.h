@@ -17,7 +17,7 @@ struct EstimateOptions {
   /// Axes of devices, innermost first: device r of the fabric stands at r % devices on the first
   /// one, and so on. What the graph's exchanges name and this does not is added outside of it:
   /// tensor, sequence, expert, data, then by name.
-  std::vector<Axis> axes;
+  std::vector<Axis> axes = {};
 };
 
 /// Costs by OperationId, or what is wrong: one issue per cause (at most 20), at the first operation
