@@ -46,7 +46,7 @@ struct SingleDeviceRequest {
   /// Of a step that several devices share: what connects them, and the axes of devices, innermost
   /// first. See `EstimateOptions`. Without a fabric, operations that exchange data are refused.
   const Fabric *fabric = nullptr;
-  std::vector<Axis> axes;
+  std::vector<Axis> axes = {};
   unsigned threads = 1;
   unsigned effort = 4; ///< forward-backward rounds of the scheduler
   /// The training step of one candidate; called once for each, possibly from several threads.
