@@ -81,7 +81,8 @@ Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> ext
 
 class ArrayModel : public CostModel {
 public:
-  /// Cycles of the tile's own folds, at the pace of the whole.
+  /// Cycles of the tile's own folds, at the pace of the whole. Row stationary folds strips of rows
+  /// of its own, whatever the tiles: there a tile has its share of the whole.
   TileTime tileTime(const CostQuery &q, const ComputeTime &whole,
                     const std::vector<std::vector<unsigned>> &groups) const override {
     const Core &core = q.machine.cores[q.core];
@@ -94,13 +95,7 @@ public:
               flow = dataflowOf(core)](std::span<const int64_t> extents) {
         return cycle * asDouble(systolicCost(gemmOfTile(of, extents), flow, array)->cycles);
       };
-    return [cycle, &core, &op, groups](std::span<const int64_t> extents) {
-      std::vector<Loop> domain = op.domain;
-      for (size_t g = 0; g < groups.size(); ++g)
-        for (unsigned loop : groups[g]) // a run of iterations, as if of the first loop
-          domain[loop].extent = loop == groups[g].front() ? extents[g] : 1;
-      return cycle * asDouble(costOf(core, domain, op.tensors).cycles);
-    };
+    return CostModel::tileTime(q, whole, groups);
   }
 
   /// Tiles of at most these extents: their folds use no more of the array, and the stream comes in
