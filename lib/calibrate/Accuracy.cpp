@@ -8,6 +8,7 @@ namespace accord::calibrate {
 namespace {
 
 constexpr unsigned kSplits = 5;
+constexpr size_t kLeastOfSize = 4; // rows of a model that is left out
 
 bool belongs(const Case &one, const Study &study) {
   auto row = [&](const char *column) {
@@ -139,11 +140,13 @@ std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases, const std
     ++models[one.columns.at("model")];
   std::vector<SizeLeftOut> out;
   for (auto &[model, count] : models) {
+    if (count < kLeastOfSize)
+      continue;
     std::vector<Case> seen, unseen;
     for (const Case &one : members)
       (one.columns.at("model") == model ? unseen : seen).push_back(one);
     auto fitted = fit(seen);
-    if (auto *good = std::get_if<Fit>(&fitted); good && count >= 3)
+    if (auto *good = std::get_if<Fit>(&fitted))
       out.push_back({model, count, 100 * scoreOf(residualsOf(unseen, good->factors)).mape});
   }
   return out;

@@ -195,9 +195,9 @@ double crossValidate(const std::vector<const Case *> &cases, double weight, cons
 double chooseWeight(const std::vector<const Case *> &cases, const FitOptions &options) {
   if (options.priorWeight)
     return *options.priorWeight;
-  constexpr size_t kEnough = 6;
-  if (cases.size() < kEnough)
-    return 2;
+  constexpr size_t kFew = 6, kMany = 40; // the prior must help, or need not
+  if (cases.size() < kFew || cases.size() >= kMany)
+    return cases.size() < kFew ? 2 : 1;
   return crossValidate(cases, 2, options) < crossValidate(cases, 1, options) ? 2 : 1;
 }
 

@@ -37,7 +37,8 @@ StepTime predict(const Case &one, const Factors &factors, size_t *chosen = nullp
 struct FitOptions {
   /// Relative error at which a row starts to count less than its square; 3 % is what repeated runs differ by.
   double scale = 0.03;
-  /// How much the prior counts; nothing: the better of 1 and 2 in a cross-validation over the rows.
+  /// How much the prior counts; nothing: 2 with less than 6 rows, 1 with 40 or more, between them the better of
+  /// both in a cross-validation over the rows.
   std::optional<double> priorWeight;
   unsigned iterations = 60;
 };
