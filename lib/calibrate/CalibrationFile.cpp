@@ -1,4 +1,5 @@
 #include "lib/calibrate/CalibrationFile.h"
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -205,7 +206,8 @@ CalibrationFile calibrationOf(const std::string &machine, const Parameters &prio
   file.value = parametersOf(prior, fit.factors);
   for (size_t i = 0; i < kParameters; ++i) {
     file.low[i] = std::min(prior[i] * fit.low[i], file.value[i]);
-    file.high[i] = std::max(prior[i] * fit.high[i], file.value[i]);
+    file.high[i] =
+        std::clamp(prior[i] * fit.high[i], file.value[i], std::max(file.value[i], info(i).upper));
   }
   file.informed = fit.informed;
   file.rows = std::move(rows);
