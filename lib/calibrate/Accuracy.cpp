@@ -77,15 +77,22 @@ void splitScores(const std::vector<Case> &cases, std::vector<Accuracy *> scored,
 
 const std::vector<Study> &studies() {
   static const std::vector<Study> all = {
-      {"Megatron-DeepSpeed, several servers (vTrain)", "ground_truth_multi", "a100", "", "", "", "vTrain", 8},
-      {"Megatron-DeepSpeed, one server (vTrain)", "ground_truth_single", "a100", "", "", "", "vTrain", 8},
-      {"Megatron-LM weak scaling (Narayanan et al. 2021)", "Narayanan", "a100", "", "", "", "Selene", 5},
-      {"Megatron-LM selective recomputation (Korthikanti et al. 2022)", "Korthikanti", "a100", "", "", "", "Selene", 3.65},
+      {"Megatron-DeepSpeed, several servers (vTrain)", "ground_truth_multi", "a100", "", "", "",
+       "vTrain", 8},
+      {"Megatron-DeepSpeed, one server (vTrain)", "ground_truth_single", "a100", "", "", "",
+       "vTrain", 8},
+      {"Megatron-LM weak scaling (Narayanan et al. 2021)", "Narayanan", "a100", "", "", "",
+       "Selene", 5},
+      {"Megatron-LM selective recomputation (Korthikanti et al. 2022)", "Korthikanti", "a100", "",
+       "", "", "Selene", 3.65},
       {"BLOOM trials, Omni-Path (BigScience)", "tr11-176B", "a100", "", "", "", "BLOOM", 10},
       {"MPT with FSDP, A100 (llm-foundry)", "llm-foundry", "a100", "bf16", "", "", "MPT A100", 10},
-      {"MPT with FSDP, H100 bf16 (llm-foundry)", "llm-foundry", "h100", "bf16", "", "", "MPT H100", 10},
-      {"BERT, PyTorch", "PyTorch/LanguageModeling/BERT", "", "", "bert", "PyTorch", "BERT PyTorch", 15},
-      {"BERT, TensorFlow", "LanguageModeling/BERT", "", "", "bert", "TensorFlow", "BERT TensorFlow", 15},
+      {"MPT with FSDP, H100 bf16 (llm-foundry)", "llm-foundry", "h100", "bf16", "", "", "MPT H100",
+       10},
+      {"BERT, PyTorch", "PyTorch/LanguageModeling/BERT", "", "", "bert", "PyTorch", "BERT PyTorch",
+       15},
+      {"BERT, TensorFlow", "LanguageModeling/BERT", "", "", "bert", "TensorFlow", "BERT TensorFlow",
+       15},
       {"convolutions, 16 bit, PyTorch", "ConvNets", "", "fp16", "cnn", "PyTorch", "CNN 16", 15},
       {"convolutions, all types, PyTorch", "ConvNets", "", "", "cnn", "PyTorch", "CNN", 15},
       {"GNMT, PyTorch", "GNMT", "", "", "rnn", "PyTorch", "GNMT", 15},
@@ -133,7 +140,8 @@ std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases) {
   return all;
 }
 
-std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases, const std::string &together) {
+std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases,
+                                       const std::string &together) {
   std::vector<Case> members = casesOf(cases, together);
   std::map<std::string, size_t> models;
   for (const Case &one : members)
@@ -152,12 +160,14 @@ std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases, const std
   return out;
 }
 
-RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together, size_t least) {
+RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together,
+                          size_t least) {
   std::vector<Case> members = casesOf(cases, together);
   std::map<std::string, std::string> jobs;
   for (const Case &one : members) {
     std::string job;
-    for (const char *column : {"source", "layers", "hidden", "heads", "seq_len", "n_devices", "global_batch"})
+    for (const char *column :
+         {"source", "layers", "hidden", "heads", "seq_len", "n_devices", "global_batch"})
       job += one.columns.at(column) + " ";
     jobs[one.id] = job;
   }

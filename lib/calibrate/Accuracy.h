@@ -21,8 +21,8 @@ const std::vector<Study> &studies();
 struct Accuracy {
   Study study;
   size_t rows = 0;
-  Score prior;           ///< from the data sheet alone
-  double mean = 0, worst = 0;           ///< of five balanced splits in halves, on the half not seen, percent
+  Score prior;                ///< from the data sheet alone
+  double mean = 0, worst = 0; ///< of five balanced splits in halves, on the half not seen, percent
   double plainMean = 0, plainWorst = 0; ///< of five splits by the hash of the id alone
   Score seen;                           ///< fitted to all rows of the study
   unsigned splits = 0, plainSplits = 0; ///< how many of the five had rows in both halves
@@ -43,9 +43,10 @@ struct RankingScore {
   size_t groups = 0;
   double spearman = 0, regret = 0, worstRegret = 0; ///< means over groups; regret in percent
 };
-/// Over groups of at least `least` cases of one job on as many devices, each computed by calibrations that have not seen it
-/// (the other half of a balanced split).
-RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together, size_t least);
+/// Over groups of at least `least` cases of one job on as many devices, each computed by
+/// calibrations that have not seen it (the other half of a balanced split).
+RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together,
+                          size_t least);
 
 /// The page, in Markdown.
 std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut);

@@ -5,26 +5,36 @@
 namespace accord::calibrate {
 
 std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut) {
-  std::string out =
-      "# Accuracy of computed step times\n\n"
-      "Published steps of training runs against `lib/calibrate`, whose work, bytes and collectives come from the training\n"
-      "graph of each run. Written by `scripts/accuracy.sh`, which needs a table of measured steps; the table is not part of\n"
-      "the repository.\n\n"
-      "Errors are |computed / measured - 1|, in percent. *Data sheet*: nothing is fitted, every parameter has its default for\n"
-      "the accelerator. *Unseen*: fitted on one half of the rows, scored on the other, mean and worst of five splits. Halves are\n"
-      "chosen by a hash of the row's id so that each shape (model, degree of tensor parallelism) is in both if it has two rows;\n"
-      "*plain* is the hash alone, which now and then leaves out all rows of a kind. *Seen*: fitted and scored on all rows.\n"
-      "No parameter belongs to a row.\n\n"
-      "| rows of | rows | data sheet | seen | unseen, mean | worst | plain, mean | worst | gate | |\n"
-      "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
+  std::string out = "# Accuracy of computed step times\n\n"
+                    "Published steps of training runs against `lib/calibrate`, whose work, bytes "
+                    "and collectives come from the training\n"
+                    "graph of each run. Written by `scripts/accuracy.sh`, which needs a table of "
+                    "measured steps; the table is not part of\n"
+                    "the repository.\n\n"
+                    "Errors are |computed / measured - 1|, in percent. *Data sheet*: nothing is "
+                    "fitted, every parameter has its default for\n"
+                    "the accelerator. *Unseen*: fitted on one half of the rows, scored on the "
+                    "other, mean and worst of five splits. Halves are\n"
+                    "chosen by a hash of the row's id so that each shape (model, degree of tensor "
+                    "parallelism) is in both if it has two rows;\n"
+                    "*plain* is the hash alone, which now and then leaves out all rows of a kind. "
+                    "*Seen*: fitted and scored on all rows.\n"
+                    "No parameter belongs to a row.\n\n"
+                    "| rows of | rows | data sheet | seen | unseen, mean | worst | plain, mean | "
+                    "worst | gate | |\n"
+                    "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
   for (const Accuracy &a : accuracyOf(cases)) {
-    auto value = [](double v, unsigned splits) { return splits ? fmt::format("{:.2f}", v) : std::string("-"); };
-    out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} | {} | {} | {} | {} |\n", a.study.name, a.rows,
-                       100 * a.prior.mape, 100 * a.seen.mape, value(a.mean, a.splits),
-                       value(a.worst, a.splits), value(a.plainMean, a.plainSplits),
-                       value(a.plainWorst, a.plainSplits), a.study.gate, a.passed() ? "met" : "missed");
+    auto value = [](double v, unsigned splits) {
+      return splits ? fmt::format("{:.2f}", v) : std::string("-");
+    };
+    out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} | {} | {} | {} | {} |\n",
+                       a.study.name, a.rows, 100 * a.prior.mape, 100 * a.seen.mape,
+                       value(a.mean, a.splits), value(a.worst, a.splits),
+                       value(a.plainMean, a.plainSplits), value(a.plainWorst, a.plainSplits),
+                       a.study.gate, a.passed() ? "met" : "missed");
   }
-  out += "\n## One model left out\n\nCalibrated on every other model of the same source.\n\n| source | model | rows | error |\n|---|---|--:|--:|\n";
+  out += "\n## One model left out\n\nCalibrated on every other model of the same source.\n\n| "
+         "source | model | rows | error |\n|---|---|--:|--:|\n";
   for (const char *source : {"vTrain", "Selene", "MPT A100"}) {
     std::vector<SizeLeftOut> sizes = leaveSizesOut(cases, source);
     if (sizes.size() <= 8)
@@ -36,17 +46,20 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
         sum += size.mape * static_cast<double>(size.rows);
         rows += static_cast<double>(size.rows);
       }
-      out += fmt::format("| {} | {} models, each left out | {} | {:.1f} |\n", source, sizes.size(), rows, sum / rows);
+      out += fmt::format("| {} | {} models, each left out | {} | {:.1f} |\n", source, sizes.size(),
+                         rows, sum / rows);
     }
   }
   out += "\n## Which configuration is the best\n\n"
-         "Configurations (degrees of parallelism, micro-batches) of one job on as many devices, computed by calibrations that have not\n"
+         "Configurations (degrees of parallelism, micro-batches) of one job on as many devices, "
+         "computed by calibrations that have not\n"
          "seen them. Regret: how much longer the chosen one takes than the best.\n\n"
-         "| source | groups | rank correlation | mean regret | worst regret |\n|---|--:|--:|--:|--:|\n";
+         "| source | groups | rank correlation | mean regret | worst regret "
+         "|\n|---|--:|--:|--:|--:|\n";
   for (const char *source : {"vTrain", "BLOOM"}) {
     RankingScore r = rankingScore(cases, source, 3);
-    out += fmt::format("| {} | {} | {:.2f} | {:.1f} % | {:.1f} % |\n", source, r.groups, r.spearman, r.regret,
-                       r.worstRegret);
+    out += fmt::format("| {} | {} | {:.2f} | {:.1f} % | {:.1f} % |\n", source, r.groups, r.spearman,
+                       r.regret, r.worstRegret);
   }
   std::map<std::string, size_t> codes;
   for (const Issue &issue : leftOut)

@@ -1,4 +1,5 @@
 #include "lib/calibrate/CalibrationFile.h"
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -43,7 +44,8 @@ public:
 private:
   void complain(size_t column, std::string message) {
     if (issues.size() < 20)
-      issues.push_back({"A0469", std::move(message), {path, number, static_cast<unsigned>(column + 1)}, {}});
+      issues.push_back(
+          {"A0469", std::move(message), {path, number, static_cast<unsigned>(column + 1)}, {}});
     failed = true;
   }
   void blanks() {
@@ -53,7 +55,8 @@ private:
   std::string_view word() {
     blanks();
     size_t start = at;
-    while (at < line.size() && (std::isalnum(static_cast<unsigned char>(line[at])) || line[at] == '_'))
+    while (at < line.size() &&
+           (std::isalnum(static_cast<unsigned char>(line[at])) || line[at] == '_'))
       ++at;
     return line.substr(start, at - start);
   }
@@ -203,7 +206,8 @@ CalibrationFile calibrationOf(const std::string &machine, const Parameters &prio
   file.value = parametersOf(prior, fit.factors);
   for (size_t i = 0; i < kParameters; ++i) {
     file.low[i] = std::min(prior[i] * fit.low[i], file.value[i]);
-    file.high[i] = std::max(prior[i] * fit.high[i], file.value[i]);
+    file.high[i] =
+        std::clamp(prior[i] * fit.high[i], file.value[i], std::max(file.value[i], info(i).upper));
   }
   file.informed = fit.informed;
   file.rows = std::move(rows);
@@ -219,9 +223,11 @@ std::map<std::string, std::vector<Residual>> byStratum(const std::vector<Residua
 }
 
 std::string write(const CalibrationFile &file) {
-  std::string out = fmt::format("// Fitted by accord calibrate to {} measured steps. Read by: efficiency from \"…\" in a machine.\n"
-                                "calibration {}\nmachine {}\nprior_weight = {}\n",
-                                file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight);
+  std::string out =
+      fmt::format("// Fitted by accord calibrate to {} measured steps. Read by: efficiency from "
+                  "\"…\" in a machine.\n"
+                  "calibration {}\nmachine {}\nprior_weight = {}\n",
+                  file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight);
   for (size_t i = 0; i < kParameters; ++i)
     out += fmt::format("{} = {}{}{} in {} .. {}{}\n", info(i).name, file.value[i],
                        *info(i).unit ? " " : "", info(i).unit, file.low[i], file.high[i],
@@ -231,11 +237,12 @@ std::string write(const CalibrationFile &file) {
   for (auto &[stratum, rows] : byStratum(file.rows)) {
     Score s = scoreOf(rows);
     std::string title = quoted(stratum);
-    out += fmt::format("\n// {}: {} rows, mean error {}, bias {}, median {}, worst {}\n", title, s.rows,
-                       percent(s.mape), percent(s.bias), percent(s.median), percent(s.worst));
+    out +=
+        fmt::format("\n// {}: {} rows, mean error {}, bias {}, median {}, worst {}\n", title,
+                    s.rows, percent(s.mape), percent(s.bias), percent(s.median), percent(s.worst));
     for (const Residual &r : rows)
-      out += fmt::format("row {} of {} measured {} s computed {} s\n", quoted(r.id), title, r.measured,
-                         r.computed);
+      out += fmt::format("row {} of {} measured {} s computed {} s\n", quoted(r.id), title,
+                         r.measured, r.computed);
   }
   return out;
 }

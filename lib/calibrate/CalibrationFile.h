@@ -1,4 +1,5 @@
-// What `accord calibrate` writes and `efficiency from "…"` reads: text that a person can check and edit.
+// What `accord calibrate` writes and `efficiency from "…"` reads: text that a person can check and
+// edit.
 #pragma once
 #include "lib/calibrate/Score.h"
 #include <string>
@@ -15,8 +16,9 @@ namespace accord::calibrate {
 ///   attention_depth = 32 in 8.1 .. 126 assumed
 ///   assume "the vocabulary has 50257 words"
 ///   row "r1" of "Megatron-LM, a100-sxm-80, one server" measured 1.42 s computed 1.44 s
-/// `in low .. high` is the 95 % interval; `assumed` marks a value that the rows say nothing of, which is then the default's.
-/// Comments start with //. Scores of strata follow from the rows, and stand above them as comments.
+/// `in low .. high` is the 95 % interval; `assumed` marks a value that the rows say nothing of,
+/// which is then the default's. Comments start with //. Scores of strata follow from the rows, and
+/// stand above them as comments.
 struct CalibrationFile {
   std::string machine; ///< the values are those of this machine
   double priorWeight = 1;
@@ -31,8 +33,9 @@ CalibrationFile calibrationOf(const std::string &machine, const Parameters &prio
                               std::vector<Residual> rows, std::vector<std::string> assumptions);
 /// Reading it gives the same values to the last digit.
 std::string write(const CalibrationFile &);
-/// Issues of code A0469, at most 20, each with line and column: another version, an unknown, repeated or missing name,
-/// a number that is none, is not positive or passes the parameter's bound, a value outside of its interval.
+/// Issues of code A0469, at most 20, each with line and column: another version, an unknown,
+/// repeated or missing name, a number that is none, is not positive or passes the parameter's
+/// bound, a value outside of its interval.
 std::variant<CalibrationFile, std::vector<Issue>> readCalibration(std::string_view text,
                                                                   const std::string &path);
 /// The factors on the prior of the file's own machine.

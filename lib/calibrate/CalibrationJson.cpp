@@ -10,12 +10,13 @@ using llvm::json::Object;
 
 static Object scoreJson(const std::string &name, const std::vector<Residual> &rows) {
   Score s = scoreOf(rows);
-  return Object{{"name", jsonString(name)},     {"rows", static_cast<int64_t>(s.rows)},
-                {"mean_error", s.mape},         {"bias", s.bias},
-                {"median_error", s.median},     {"worst_error", s.worst}};
+  return Object{{"name", jsonString(name)}, {"rows", static_cast<int64_t>(s.rows)},
+                {"mean_error", s.mape},     {"bias", s.bias},
+                {"median_error", s.median}, {"worst_error", s.worst}};
 }
 
-llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const std::vector<Issue> &leftOut) {
+llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit,
+                         const std::vector<Issue> &leftOut) {
   Array parameters, strata, rows, left, assumptions, correlated, bounds;
   for (size_t i = 0; i < kParameters; ++i)
     parameters.push_back(Object{{"name", info(i).name},
@@ -67,20 +68,22 @@ llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const std:
 
 std::string toText(const CalibrationFile &file, const Fit *fit) {
   std::string out = fmt::format("{} rows on {}\n\n", file.rows.size(), file.machine);
-  out += fmt::format("{:<24} {:>11} {:<4} {:>11} {:>11}\n", "parameter", "value", "", "low", "high");
+  out +=
+      fmt::format("{:<24} {:>11} {:<4} {:>11} {:>11}\n", "parameter", "value", "", "low", "high");
   for (size_t i = 0; i < kParameters; ++i)
-    out += fmt::format("{:<24} {:>11.4g} {:<4} {:>11.4g} {:>11.4g}{}\n", info(i).name, file.value[i],
-                       info(i).unit, file.low[i], file.high[i],
+    out += fmt::format("{:<24} {:>11.4g} {:<4} {:>11.4g} {:>11.4g}{}\n", info(i).name,
+                       file.value[i], info(i).unit, file.low[i], file.high[i],
                        !file.informed[i]        ? "  assumed: the rows say nothing of it"
                        : fit && fit->atBound[i] ? "  at its bound"
-                       : file.high[i] - file.low[i] > file.value[i] ? "  the interval is wider than the value"
-                                                                    : "");
+                       : file.high[i] - file.low[i] > file.value[i]
+                           ? "  the interval is wider than the value"
+                           : "");
   if (fit)
     for (const Fit::Pair &pair : fit->correlated)
-      out += fmt::format("the rows do not tell {} from {} (correlation {:+.2f})\n", info(pair.first).name,
-                         info(pair.second).name, pair.correlation);
-  out += fmt::format("\n{:<52} {:>5} {:>7} {:>7} {:>7} {:>7}\n", "rows of", "", "mean", "bias", "median",
-                     "worst");
+      out += fmt::format("the rows do not tell {} from {} (correlation {:+.2f})\n",
+                         info(pair.first).name, info(pair.second).name, pair.correlation);
+  out += fmt::format("\n{:<52} {:>5} {:>7} {:>7} {:>7} {:>7}\n", "rows of", "", "mean", "bias",
+                     "median", "worst");
   auto line = [&](const std::string &name, const std::vector<Residual> &rows) {
     Score s = scoreOf(rows);
     out += fmt::format("{:<52} {:>5} {:>5.1f} % {:>+5.1f} % {:>5.1f} % {:>5.1f} %\n", name, s.rows,

@@ -8,15 +8,17 @@
 namespace accord::calibrate {
 namespace {
 
-/// GB/s between servers, one way, of one device, where a row does not say: the fabric that servers of the accelerator
-/// are sold with. DGX A100: 8 HDR InfiniBand of 200 Gb/s; DGX H100: 8 NDR of 400; DGX-1: 4 EDR of 100 for 8; trn1: 800 Gb/s
-/// Elastic Fabric Adapter for 16; a TPU pod of 256 is one network.
+/// GB/s between servers, one way, of one device, where a row does not say: the fabric that servers
+/// of the accelerator are sold with. DGX A100: 8 HDR InfiniBand of 200 Gb/s; DGX H100: 8 NDR of
+/// 400; DGX-1: 4 EDR of 100 for 8; trn1: 800 Gb/s Elastic Fabric Adapter for 16; a TPU pod of 256
+/// is one network.
 struct Fabric {
   const char *prefix;
   double network, server;
 };
-constexpr Fabric kFabrics[] = {{"a100", 25e9, 8},      {"h100", 50e9, 8},     {"v100", 6.25e9, 8},
-                               {"trainium", 6.25e9, 32}, {"tpu-v5e", 50e9, 256}, {"b200", 50e9, 8}};
+constexpr Fabric kFabrics[] = {{"a100", 25e9, 8},      {"h100", 50e9, 8},
+                               {"v100", 6.25e9, 8},    {"trainium", 6.25e9, 32},
+                               {"tpu-v5e", 50e9, 256}, {"b200", 50e9, 8}};
 constexpr Fabric kOther = {"", 25e9, 8};
 
 const Fabric &fabricOf(const std::string &accelerator) {
@@ -26,7 +28,9 @@ const Fabric &fabricOf(const std::string &accelerator) {
   return kOther;
 }
 
-bool isGated(const Row &row) { return row.quality.empty() || row.quality == "A" || row.quality == "B"; }
+bool isGated(const Row &row) {
+  return row.quality.empty() || row.quality == "A" || row.quality == "B";
+}
 
 bool isStep(const Row &row) {
   return !row.metric.starts_with("mem") && !row.metric.starts_with("activation") &&
@@ -46,7 +50,9 @@ std::optional<double> messageBytes(const std::string &model) {
     return std::nullopt;
   double number = 0, unit = 1;
   size_t end = digit;
-  for (; end < model.size() && std::isdigit(static_cast<unsigned char>(model[end])) && number < 1e15; ++end)
+  for (;
+       end < model.size() && std::isdigit(static_cast<unsigned char>(model[end])) && number < 1e15;
+       ++end)
     number = 10 * number + (model[end] - '0');
   std::string rest = model.substr(end);
   for (auto [name, factor] : {std::pair("KiB", 1024.0), {"MiB", 1048576.0}, {"GiB", 1073741824.0}})
@@ -63,9 +69,9 @@ Issue leftOut(const Row &row, const std::string &why) {
 
 std::string catalogueName(const std::string &accelerator) {
   static const std::map<std::string, std::string> names = {
-      {"a100-sxm-80", "a100_80g"},   {"a100-sxm-40", "a100_40g"},   {"h100-sxm", "h100"},
-      {"h200-sxm", "h200"},          {"v100-sxm2-16", "v100_16g"},  {"v100-sxm2-32", "v100_32g"},
-      {"tpu-v3", "tpu_v3"},          {"tpu-v4", "tpu_v4"},          {"tpu-v5e", "tpu_v5e"},
+      {"a100-sxm-80", "a100_80g"}, {"a100-sxm-40", "a100_40g"},  {"h100-sxm", "h100"},
+      {"h200-sxm", "h200"},        {"v100-sxm2-16", "v100_16g"}, {"v100-sxm2-32", "v100_32g"},
+      {"tpu-v3", "tpu_v3"},        {"tpu-v4", "tpu_v4"},         {"tpu-v5e", "tpu_v5e"},
       {"trainium1", "trainium1"}};
   auto found = names.find(accelerator);
   return found == names.end() ? accelerator : found->second;
@@ -75,7 +81,7 @@ std::string stratumOf(const Row &row) {
   double server = row.devices_per_node.value_or(fabricOf(row.accelerator).server);
   std::string framework = row.framework.substr(0, row.framework.find_first_of(",;"));
   return fmt::format("{}, {}, {}", framework.empty() ? "any framework" : framework, row.accelerator,
-                     isCollective(row)                          ? "collectives"
+                     isCollective(row)                    ? "collectives"
                      : row.n_devices.value_or(1) > server ? "several servers"
                                                           : "one server");
 }
@@ -84,12 +90,15 @@ const Machine *CaseBuilder::machine(const Row &row) {
   std::string name = target.empty() ? catalogueName(row.accelerator) : target;
   auto [found, isNew] = machines.try_emplace(name);
   if (isNew)
-    found->second = name.empty() ? std::variant<Machine, Issue>(Issue{"A0468", "no accelerator is named", {}, {}})
-                                 : profiler.machine(name);
+    found->second =
+        name.empty()
+            ? std::variant<Machine, Issue>(Issue{"A0468", "no accelerator is named", {}, {}})
+            : profiler.machine(name);
   return std::get_if<Machine>(&found->second);
 }
 
-std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double batch) const {
+std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microbatch,
+                                                  double batch) const {
   Layout l;
   const Fabric &fabric = fabricOf(row.accelerator);
   double devices = row.n_devices.value_or(1);
@@ -104,7 +113,8 @@ std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microb
   l.devicesPerServer = row.devices_per_node.value_or(fabric.server / l.parts) * l.parts;
   if (row.accelerator.starts_with("tpu"))
     l.devicesPerServer = fabric.server;
-  l.network = (row.inter_node_GBps_per_dev ? *row.inter_node_GBps_per_dev * 1e9 : fabric.network) / l.parts;
+  l.network =
+      (row.inter_node_GBps_per_dev ? *row.inter_node_GBps_per_dev * 1e9 : fabric.network) / l.parts;
   if (!(l.network > 0))
     l.network = fabric.network;
   l.sequence = row.seq_parallel == "yes";
@@ -144,13 +154,15 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
     double batch = *row.global_batch / words;
     if (row.step_time_s)
       one.seconds = *row.step_time_s;
-    else if (workload.wordsPerSample > 0 && row.value && *row.value > 0 && row.unit.starts_with("tokens/s"))
+    else if (workload.wordsPerSample > 0 && row.value && *row.value > 0 &&
+             row.unit.starts_with("tokens/s"))
       one.seconds = batch * workload.wordsPerSample / *row.value;
     std::vector<int64_t> sizes{1, 2, 4, 8, 16};
     if (row.micro_batch)
       sizes = {static_cast<int64_t>(std::max(1.0, *row.micro_batch / words))};
     else
-      out.assumptions.push_back("micro-batches that rows do not state are the fastest of 1 to 16 that fit the memory");
+      out.assumptions.push_back(
+          "micro-batches that rows do not state are the fastest of 1 to 16 that fit the memory");
     for (const std::string &assumption : workload.assumptions)
       out.assumptions.push_back(assumption);
     bool fp8 = row.precision.starts_with("fp8");
@@ -161,7 +173,8 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
       auto profile = profiler.profile(workload, size, row.location);
       if (auto *issue = std::get_if<Issue>(&profile))
         return *issue;
-      auto candidate = candidateOf(std::get<Profile>(profile), std::get<Layout>(layout), *machine, fp8);
+      auto candidate =
+          candidateOf(std::get<Profile>(profile), std::get<Layout>(layout), *machine, fp8);
       if (auto *why = std::get_if<std::string>(&candidate))
         return leftOut(row, *why);
       one.candidates.push_back(std::get<Candidate>(std::move(candidate)));
@@ -189,7 +202,7 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
     if (isGated(row) && isStep(row))
       gated.push_back(row);
   out.unscored = rows.size() - gated.size();
-  
+
   std::set<unsigned> lines;
   for (Issue &issue : lint(gated, options)) {
     lines.insert(issue.location.line);
@@ -205,7 +218,8 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
       out.cases.push_back(std::get<Case>(std::move(made)));
   }
   std::sort(out.assumptions.begin(), out.assumptions.end());
-  out.assumptions.erase(std::unique(out.assumptions.begin(), out.assumptions.end()), out.assumptions.end());
+  out.assumptions.erase(std::unique(out.assumptions.begin(), out.assumptions.end()),
+                        out.assumptions.end());
   for (auto &[name, known] : machines)
     if (auto *machine = std::get_if<Machine>(&known))
       out.machines.emplace(machine->name, *machine);

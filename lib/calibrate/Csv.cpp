@@ -118,11 +118,11 @@ private:
 std::variant<std::vector<Record>, std::vector<Issue>> readCsv(std::string_view text,
                                                               const std::string &path) {
   if (text.size() > kLargestText)
-    return std::vector{Issue{"A0460",
-                             fmt::format("{} bytes, a table has {} at most", text.size(),
-                                         kLargestText),
-                             {path, 1, 1},
-                             {}}};
+    return std::vector{
+        Issue{"A0460",
+              fmt::format("{} bytes, a table has {} at most", text.size(), kLargestText),
+              {path, 1, 1},
+              {}}};
   Reader reader(text, path);
   reader.run();
   if (!reader.issues.empty())

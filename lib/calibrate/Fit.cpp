@@ -14,7 +14,8 @@ namespace {
 using Vector = Eigen::Matrix<double, kParameters, 1>;
 using Matrix = Eigen::Matrix<double, kParameters, kParameters>;
 
-constexpr double kLargestFactor = 30; // no calibration moves a parameter further than this from its default
+constexpr double kLargestFactor =
+    30; // no calibration moves a parameter further than this from its default
 constexpr double kNormal95 = 1.96;
 
 Factors factorsOf(const double *logs) {
@@ -28,7 +29,8 @@ double errorOf(const Case &one, const double *logs, double scale) {
   return std::log(predict(one, factorsOf(logs)).total / one.seconds) / scale;
 }
 
-/// e and its derivatives by central differences: a row costs microseconds, and 48 of them no more than a formula would.
+/// e and its derivatives by central differences: a row costs microseconds, and 48 of them no more
+/// than a formula would.
 class RowCost : public ceres::SizedCostFunction<1, kParameters> {
 public:
   RowCost(const Case &one, double scale) : one(one), scale(scale) {}
@@ -94,7 +96,8 @@ public:
 
   /// The best of three starts; false if none can be computed.
   bool solve() {
-    const double starts[] = {1, 0.5, 1.6}; // of launching costs: whether the host or the device is the slower one
+    const double starts[] = {
+        1, 0.5, 1.6}; // of launching costs: whether the host or the device is the slower one
     bool found = false;
     for (double launch : starts) {
       Vector logs = Vector::Zero();
@@ -113,7 +116,8 @@ public:
   Vector best = Vector::Zero();
   double cost = 0;
 
-  /// Covariance of the logarithms: inverse of J'J with the rows' robust weights, times the residuals' spread if that is more than 1.
+  /// Covariance of the logarithms: inverse of J'J with the rows' robust weights, times the
+  /// residuals' spread if that is more than 1.
   Matrix covariance() const {
     Matrix normal = Matrix::Zero();
     std::vector<double> sizes;
@@ -130,8 +134,10 @@ public:
     }
     double spread = 1;
     if (!sizes.empty()) {
-      std::nth_element(sizes.begin(), sizes.begin() + static_cast<long>(sizes.size() / 2), sizes.end());
-      spread = std::max(1.0, sizes[sizes.size() / 2] / 0.6745); // of the median: normal distribution
+      std::nth_element(sizes.begin(), sizes.begin() + static_cast<long>(sizes.size() / 2),
+                       sizes.end());
+      spread =
+          std::max(1.0, sizes[sizes.size() / 2] / 0.6745); // of the median: normal distribution
     }
     normal /= spread * spread;
     for (size_t i = 0; i < kParameters; ++i)
@@ -176,7 +182,8 @@ private:
 };
 
 /// Mean soft error of rows that a fit has not seen, over four folds.
-double crossValidate(const std::vector<const Case *> &cases, double weight, const FitOptions &options) {
+double crossValidate(const std::vector<const Case *> &cases, double weight,
+                     const FitOptions &options) {
   constexpr unsigned kFolds = 4;
   double sum = 0;
   for (unsigned fold = 0; fold < kFolds; ++fold) {
@@ -245,7 +252,10 @@ std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &o
   for (const Case &one : cases) {
     double start = predict(one, unitFactors()).total;
     if (!(one.seconds > 0) || !std::isfinite(start) || !(start > 0))
-      return Issue{"A0467", fmt::format("'{}': no step time can be computed from it", one.id), one.place, {}};
+      return Issue{"A0467",
+                   fmt::format("'{}': no step time can be computed from it", one.id),
+                   one.place,
+                   {}};
     all.push_back(&one);
   }
   // The order of rows in a table must not change folds, nor sums in their last digit.
@@ -271,7 +281,9 @@ static uint64_t hashOf(const std::string &id, unsigned split) {
   return hash ^ (hash >> 33);
 }
 
-bool inCalibrationHalf(const std::string &id, unsigned split) { return (hashOf(id, split) & 1) == 0; }
+bool inCalibrationHalf(const std::string &id, unsigned split) {
+  return (hashOf(id, split) & 1) == 0;
+}
 
 std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced) {
   std::vector<bool> half(cases.size());

@@ -14,16 +14,17 @@ struct Case {
   std::vector<Candidate> candidates; ///< empty: an all-reduce of `bytes` among `devices`
   std::vector<int64_t> microbatches; ///< of each candidate
   double devices = 1, bytes = 0;
-  double seconds = 0;   ///< measured
+  double seconds = 0; ///< measured
   std::string machine;
-  std::string shape; ///< what should be in both halves of a split: model, width, degree of tensor parallelism
-  Parameters prior{};   ///< medians for its machine
-  SourceLocation place; ///< of the row
+  std::string shape;  ///< what should be in both halves of a split: model, width, degree of tensor
+                      ///< parallelism
+  Parameters prior{}; ///< medians for its machine
+  SourceLocation place;                       ///< of the row
   std::map<std::string, std::string> columns; ///< as the row has them
 };
 
-/// Factors on the prior's medians, so that rows of several machines can share one calibration: an efficiency that is a
-/// tenth better than its default is so on each of them.
+/// Factors on the prior's medians, so that rows of several machines can share one calibration: an
+/// efficiency that is a tenth better than its default is so on each of them.
 using Factors = std::array<double, kParameters>;
 constexpr Factors unitFactors() {
   Factors f{};
@@ -35,10 +36,11 @@ Parameters parametersOf(const Parameters &prior, const Factors &factors);
 StepTime predict(const Case &one, const Factors &factors, size_t *chosen = nullptr);
 
 struct FitOptions {
-  /// Relative error at which a row starts to count less than its square; 3 % is what repeated runs differ by.
+  /// Relative error at which a row starts to count less than its square; 3 % is what repeated runs
+  /// differ by.
   double scale = 0.03;
-  /// How much the prior counts; nothing: 2 with less than 6 rows, 1 with 40 or more, between them the better of
-  /// both in a cross-validation over the rows.
+  /// How much the prior counts; nothing: 2 with less than 6 rows, 1 with 40 or more, between them
+  /// the better of both in a cross-validation over the rows.
   std::optional<double> priorWeight;
   unsigned iterations = 60;
 };
@@ -46,7 +48,7 @@ struct FitOptions {
 struct Fit {
   Factors factors = unitFactors();
   Factors low = unitFactors(), high = unitFactors(); ///< 95 % interval of each factor
-  std::array<bool, kParameters> informed{};  ///< the rows narrow the prior by a tenth at least
+  std::array<bool, kParameters> informed{}; ///< the rows narrow the prior by a tenth at least
   std::array<bool, kParameters> atBound{};
   struct Pair {
     size_t first, second;
@@ -57,17 +59,20 @@ struct Fit {
   double cost = 0;
 };
 
-/// Minimizes sum of 2 (sqrt(1 + e^2) - 1), e = log(computed / measured) / scale (a soft L1 norm: rows far off pull with constant
-/// force), plus (weight log(factor) / spread)^2 of each parameter, from three fixed starting points. Intervals come from
-/// the inverse of the Gauss-Newton matrix, widened when residuals are larger than `scale`. Deterministic. Issue
-/// A0467: no rows, or a row whose time cannot be computed (the message names it).
+/// Minimizes sum of 2 (sqrt(1 + e^2) - 1), e = log(computed / measured) / scale (a soft L1 norm:
+/// rows far off pull with constant force), plus (weight log(factor) / spread)^2 of each parameter,
+/// from three fixed starting points. Intervals come from the inverse of the Gauss-Newton matrix,
+/// widened when residuals are larger than `scale`. Deterministic. Issue A0467: no rows, or a row
+/// whose time cannot be computed (the message names it).
 std::variant<Fit, Issue> fit(const std::vector<Case> &cases, const FitOptions &options = {});
 
-/// Whether a row belongs to the calibration half of a split: bit 0 of FNV-1a of "split:id" (64 bit), mixed as in MurmurHash3.
+/// Whether a row belongs to the calibration half of a split: bit 0 of FNV-1a of "split:id" (64
+/// bit), mixed as in MurmurHash3.
 bool inCalibrationHalf(const std::string &id, unsigned split);
 
-/// A split of cases in halves: by `inCalibrationHalf`, or, if `balanced`, alternating in each stratum and shape in the order
-/// of the same hash, so that neither half lacks a shape that the other has twice.
+/// A split of cases in halves: by `inCalibrationHalf`, or, if `balanced`, alternating in each
+/// stratum and shape in the order of the same hash, so that neither half lacks a shape that the
+/// other has twice.
 std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced);
 
 } // namespace accord::calibrate

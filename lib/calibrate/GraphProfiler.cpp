@@ -142,7 +142,8 @@ std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {
   SourceManager sources;
   Diagnostics diags(sources);
   // A program needs a main file; what it says does not matter here.
-  sources.add("machine.dnn", "model none() {\n  input x : float[1]\n  input y : float[1]\n  loss mse(x, y)\n}\n");
+  sources.add("machine.dnn",
+              "model none() {\n  input x : float[1]\n  input y : float[1]\n  loss mse(x, y)\n}\n");
   ElaborateOptions options;
   options.catalog = data->catalog;
   options.target = target;

@@ -1,4 +1,5 @@
-// From a workload to its profile, by way of Accord's own training graph. The one file of this room that knows MLIR.
+// From a workload to its profile, by way of Accord's own training graph. The one file of this room
+// that knows MLIR.
 #pragma once
 #include "lib/calibrate/Profile.h"
 #include "lib/calibrate/Workload.h"
@@ -10,17 +11,19 @@ class MLIRContext;
 }
 namespace accord::calibrate {
 
-/// Builds each different graph once and each different profile once. Dialects must be registered in the context,
-/// and passes in the registry (`registerAllPasses`).
+/// Builds each different graph once and each different profile once. Dialects must be registered in
+/// the context, and passes in the registry (`registerAllPasses`).
 class GraphProfiler {
 public:
   GraphProfiler(mlir::MLIRContext &context, std::string catalog);
   ~GraphProfiler();
 
-  /// The profile of one micro-batch. Issue A0466: the text does not compile, or a pass fails (with its words).
+  /// The profile of one micro-batch. Issue A0466: the text does not compile, or a pass fails (with
+  /// its words).
   std::variant<Profile, Issue> profile(const Workload &workload, int64_t microbatch,
                                        const SourceLocation &row);
-  /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Issue A0466 with the words of the front end.
+  /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Issue A0466 with the
+  /// words of the front end.
   std::variant<Machine, Issue> machine(const std::string &target);
 
 private:

@@ -34,10 +34,11 @@ std::string text(const Row &row, const char *column) {
 std::string configuration(const Row &row, bool scaled) {
   std::string key;
   for (const char *column :
-       {"family", "model", "layers", "hidden", "ffn", "heads", "kv_heads", "vocab", "seq_len",
-        "attn_kernel", "mlp_kind", "accelerator", "precision", "optimizer", "tp", "pp", "vpp", "cp",
-        "ep", "zero_stage", "seq_parallel", "recompute", "micro_batch", "metric", "framework",
-        "source"})
+       {"family",    "model",      "layers",       "hidden",      "ffn",         "heads",
+        "kv_heads",  "vocab",      "seq_len",      "attn_kernel", "mlp_kind",    "accelerator",
+        "precision", "optimizer",  "tp",           "pp",          "vpp",         "cp",
+        "ep",        "zero_stage", "seq_parallel", "recompute",   "micro_batch", "metric",
+        "framework", "source"})
     key += text(row, column) + "\x1f";
   if (!scaled)
     for (const char *column : {"n_devices", "dp", "global_batch", "grad_accum"})
@@ -58,11 +59,11 @@ void checkPeak(const Row &row, const LintOptions &options, std::vector<Issue> &i
   double rate = *row.model_pflop_per_step * 1e15 / *row.step_time_s;
   if (!(peak > 0) || rate <= peak)
     return;
-  std::string message = fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id, 100 * rate / peak,
-                                    machine->name, type);
+  std::string message = fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id,
+                                    100 * rate / peak, machine->name, type);
   if (row.seq_len && *row.seq_len <= kShortText && *row.seq_len > 128)
-    message += fmt::format("; a length of {:.0f} words is the longest there is, real text is shorter",
-                           *row.seq_len);
+    message += fmt::format(
+        "; a length of {:.0f} words is the longest there is, real text is shorter", *row.seq_len);
   issues.push_back({"A0463", message, at(row, "step_time_s"), {}});
 }
 
@@ -101,25 +102,31 @@ std::vector<Issue> lint(const std::vector<Row> &rows, const LintOptions &options
     for (const Row *fewer : scaled[configuration(row, true)]) {
       double more = *row.n_devices / *fewer->n_devices;
       // The same work for each device: with more of it, costs of a step weigh less.
-      bool alike = std::abs(*row.global_batch / *row.n_devices * *fewer->n_devices / *fewer->global_batch - 1) < 0.01;
-      if (more > 1 && alike && samplesPerSecond(row) > kScalingSlack * more * samplesPerSecond(*fewer)) {
-        issues.push_back({"A0464",
-                          fmt::format("'{}': {:.1f} times as fast as on {} of {} devices", row.id,
-                                      samplesPerSecond(row) / samplesPerSecond(*fewer),
-                                      *fewer->n_devices, *row.n_devices),
-                          at(row, "step_time_s"),
-                          {{at(*fewer, "step_time_s"), fmt::format("'{}' is the slower one", fewer->id)}}});
+      bool alike =
+          std::abs(*row.global_batch / *row.n_devices * *fewer->n_devices / *fewer->global_batch -
+                   1) < 0.01;
+      if (more > 1 && alike &&
+          samplesPerSecond(row) > kScalingSlack * more * samplesPerSecond(*fewer)) {
+        issues.push_back(
+            {"A0464",
+             fmt::format("'{}': {:.1f} times as fast as on {} of {} devices", row.id,
+                         samplesPerSecond(row) / samplesPerSecond(*fewer), *fewer->n_devices,
+                         *row.n_devices),
+             at(row, "step_time_s"),
+             {{at(*fewer, "step_time_s"), fmt::format("'{}' is the slower one", fewer->id)}}});
         break;
       }
     }
     for (const Row *other : same[configuration(row, false)])
-      if (other != &row && std::abs(*other->step_time_s - *row.step_time_s) >
-                               options.tolerance * std::min(*other->step_time_s, *row.step_time_s)) {
-        issues.push_back({"A0464",
-                          fmt::format("'{}' and '{}' are one configuration with two values, {} s and {} s",
-                                      row.id, other->id, *row.step_time_s, *other->step_time_s),
-                          at(row, "step_time_s"),
-                          {{at(*other, "step_time_s"), "the other value"}}});
+      if (other != &row &&
+          std::abs(*other->step_time_s - *row.step_time_s) >
+              options.tolerance * std::min(*other->step_time_s, *row.step_time_s)) {
+        issues.push_back(
+            {"A0464",
+             fmt::format("'{}' and '{}' are one configuration with two values, {} s and {} s",
+                         row.id, other->id, *row.step_time_s, *other->step_time_s),
+             at(row, "step_time_s"),
+             {{at(*other, "step_time_s"), "the other value"}}});
         break;
       }
   }

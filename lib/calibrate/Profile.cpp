@@ -65,9 +65,9 @@ double flopsBelow(const WorkGraph &graph, RegionId region) {
   double sum = 0;
   for (OperationId id : graph.regions[region].operations) {
     const Operation &op = graph.operations[id];
-    sum += op.body == kNone ? static_cast<double>(op.flops)
-                            : flopsBelow(graph, op.body) *
-                                  static_cast<double>(graph.regions[op.body].count);
+    sum += op.body == kNone
+               ? static_cast<double>(op.flops)
+               : flopsBelow(graph, op.body) * static_cast<double>(graph.regions[op.body].count);
   }
   return sum;
 }
@@ -81,7 +81,8 @@ public:
     Place place = Place::First;
     for (OperationId id : graph.regions[kMicrobatchRegion].operations) {
       const Operation &op = graph.operations[id];
-      bool isBlock = op.body != kNone && blockCount > 0 && graph.regions[op.body].count == blockCount;
+      bool isBlock =
+          op.body != kNone && blockCount > 0 && graph.regions[op.body].count == blockCount;
       visit(id, isBlock ? Place::Block : place, 1);
       if (isBlock) // behind the forward stack is the end, behind the backward stack the start again
         place = place == Place::First && !ended ? (ended = true, Place::Last) : Place::First;
@@ -137,13 +138,18 @@ private:
                                  : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
     } else if (op.contraction) {
       describe(op, item);
-      if (op.kind.find("attention") != std::string::npos) { // many tiles, none of which is the whole
+      if (op.kind.find("attention") !=
+          std::string::npos) { // many tiles, none of which is the whole
         item.batch = item.m = item.n = item.k = 0;
         item.work = WorkClass::Batched;
       } else
         item.work = item.batch > 1 ? WorkClass::Batched : WorkClass::Product;
     } else if (isLookup(op.kind)) {
       item.work = WorkClass::Lookup;
+      // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
+      if (op.phase == Phase::WeightGradient)
+        item.bytes = static_cast<double>(op.bytesRead) +
+                     2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
     } else if (op.kind.starts_with("softmax")) {
       item.work = WorkClass::Softmax;
     } else if (op.kind.starts_with("cross_entropy")) {
@@ -173,8 +179,8 @@ private:
 
   void boundary(const Region &body) {
     for (const Region::Carried &carried : body.carried)
-      out.boundaryBytes = std::max(out.boundaryBytes,
-                                   static_cast<double>(graph.values[carried.argument].bytes));
+      out.boundaryBytes =
+          std::max(out.boundaryBytes, static_cast<double>(graph.values[carried.argument].bytes));
     double kept = 0;
     for (const Region::Slice &slice : body.stashed)
       kept += static_cast<double>(graph.values[slice.inside].bytes);

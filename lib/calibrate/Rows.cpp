@@ -16,25 +16,62 @@ struct Column {
   std::string Row::*text = nullptr;
 };
 
-#define ACCORD_TEXT(name) Column{#name, Kind::Text, nullptr, &Row::name}
-#define ACCORD_COUNT(name) Column{#name, Kind::Count, &Row::name}
-#define ACCORD_NUMBER(name) Column{#name, Kind::Number, &Row::name}
-#define ACCORD_NOTE(name) Column{name, Kind::Text}
-const Column kColumns[] = {
-    ACCORD_TEXT(id), ACCORD_NOTE("tier"), ACCORD_NOTE("split"), ACCORD_TEXT(family),
-    ACCORD_TEXT(model), ACCORD_NOTE("params_b"), ACCORD_COUNT(layers), ACCORD_COUNT(hidden),
-    ACCORD_COUNT(ffn), ACCORD_COUNT(heads), ACCORD_COUNT(kv_heads), ACCORD_COUNT(vocab),
-    ACCORD_COUNT(seq_len), ACCORD_TEXT(attn_kernel), ACCORD_TEXT(mlp_kind),
-    ACCORD_NOTE("arch_notes"), ACCORD_TEXT(accelerator), ACCORD_COUNT(n_devices),
-    ACCORD_COUNT(devices_per_node), ACCORD_NOTE("intra_node"), ACCORD_NOTE("inter_node"),
-    ACCORD_NUMBER(inter_node_GBps_per_dev), ACCORD_TEXT(precision), ACCORD_TEXT(optimizer),
-    ACCORD_COUNT(tp), ACCORD_COUNT(pp), ACCORD_COUNT(vpp), ACCORD_COUNT(dp), ACCORD_COUNT(cp),
-    ACCORD_COUNT(ep), ACCORD_TEXT(zero_stage), ACCORD_TEXT(seq_parallel), ACCORD_TEXT(recompute),
-    ACCORD_COUNT(global_batch), ACCORD_COUNT(micro_batch), ACCORD_COUNT(grad_accum),
-    ACCORD_TEXT(metric), ACCORD_NUMBER(value), ACCORD_TEXT(unit), ACCORD_NUMBER(step_time_s),
-    ACCORD_NUMBER(model_pflop_per_step), ACCORD_NOTE("mem_gb_per_dev"), ACCORD_TEXT(framework),
-    ACCORD_TEXT(source), ACCORD_NOTE("locator"), ACCORD_NOTE("evidence"), ACCORD_TEXT(quality),
-    ACCORD_NOTE("notes")};
+#define ACCORD_TEXT(name)                                                                          \
+  Column { #name, Kind::Text, nullptr, &Row::name }
+#define ACCORD_COUNT(name)                                                                         \
+  Column { #name, Kind::Count, &Row::name }
+#define ACCORD_NUMBER(name)                                                                        \
+  Column { #name, Kind::Number, &Row::name }
+#define ACCORD_NOTE(name)                                                                          \
+  Column { name, Kind::Text }
+const Column kColumns[] = {ACCORD_TEXT(id),
+                           ACCORD_NOTE("tier"),
+                           ACCORD_NOTE("split"),
+                           ACCORD_TEXT(family),
+                           ACCORD_TEXT(model),
+                           ACCORD_NOTE("params_b"),
+                           ACCORD_COUNT(layers),
+                           ACCORD_COUNT(hidden),
+                           ACCORD_COUNT(ffn),
+                           ACCORD_COUNT(heads),
+                           ACCORD_COUNT(kv_heads),
+                           ACCORD_COUNT(vocab),
+                           ACCORD_COUNT(seq_len),
+                           ACCORD_TEXT(attn_kernel),
+                           ACCORD_TEXT(mlp_kind),
+                           ACCORD_NOTE("arch_notes"),
+                           ACCORD_TEXT(accelerator),
+                           ACCORD_COUNT(n_devices),
+                           ACCORD_COUNT(devices_per_node),
+                           ACCORD_NOTE("intra_node"),
+                           ACCORD_NOTE("inter_node"),
+                           ACCORD_NUMBER(inter_node_GBps_per_dev),
+                           ACCORD_TEXT(precision),
+                           ACCORD_TEXT(optimizer),
+                           ACCORD_COUNT(tp),
+                           ACCORD_COUNT(pp),
+                           ACCORD_COUNT(vpp),
+                           ACCORD_COUNT(dp),
+                           ACCORD_COUNT(cp),
+                           ACCORD_COUNT(ep),
+                           ACCORD_TEXT(zero_stage),
+                           ACCORD_TEXT(seq_parallel),
+                           ACCORD_TEXT(recompute),
+                           ACCORD_COUNT(global_batch),
+                           ACCORD_COUNT(micro_batch),
+                           ACCORD_COUNT(grad_accum),
+                           ACCORD_TEXT(metric),
+                           ACCORD_NUMBER(value),
+                           ACCORD_TEXT(unit),
+                           ACCORD_NUMBER(step_time_s),
+                           ACCORD_NUMBER(model_pflop_per_step),
+                           ACCORD_NOTE("mem_gb_per_dev"),
+                           ACCORD_TEXT(framework),
+                           ACCORD_TEXT(source),
+                           ACCORD_NOTE("locator"),
+                           ACCORD_NOTE("evidence"),
+                           ACCORD_TEXT(quality),
+                           ACCORD_NOTE("notes")};
 #undef ACCORD_TEXT
 #undef ACCORD_COUNT
 #undef ACCORD_NUMBER
@@ -60,7 +97,8 @@ public:
                              fmt::join(columnNames(), ", ")));
       else if (!seen.emplace(cell.text, cell.column).second)
         complain("A0461", cell, fmt::format("column '{}' is named twice", cell.text),
-                 std::pair(SourceLocation{path, cell.line, seen[cell.text]}, std::string("it is named here, too")));
+                 std::pair(SourceLocation{path, cell.line, seen[cell.text]},
+                           std::string("it is named here, too")));
       columns.push_back(found);
     }
     if (!seen.count("id"))
@@ -72,7 +110,8 @@ public:
 
   void row(const Record &record) {
     if (record.size() != columns.size())
-      return complain("A0460", record.size() < columns.size() ? record.front() : record[columns.size()],
+      return complain("A0460",
+                      record.size() < columns.size() ? record.front() : record[columns.size()],
                       fmt::format("{} cells, but the first line names {} columns", record.size(),
                                   columns.size()));
     Row row;
@@ -117,7 +156,8 @@ private:
     if (error != std::errc() || stop != end || !std::isfinite(number))
       return wrong("a number");
     if (number < 0 || (column.kind == Kind::Count && number < 1))
-      return wrong(column.kind == Kind::Count ? "a number of at least 1" : "a number of at least 0");
+      return wrong(column.kind == Kind::Count ? "a number of at least 1"
+                                              : "a number of at least 0");
     if (column.kind == Kind::Count && number != std::floor(number))
       return wrong("a whole number");
     if (number > kLargest)

@@ -26,7 +26,7 @@ struct Row {
   std::string zero_stage, seq_parallel; ///< "0" … "3", "fsdp"; "yes" or "no"
   std::string recompute;                ///< "none", "selective", "full"
   std::optional<double> global_batch, micro_batch, grad_accum;
-  std::string metric, unit;   ///< "step_time", "tokens_per_s"; as published
+  std::string metric, unit;    ///< "step_time", "tokens_per_s"; as published
   std::optional<double> value; ///< as published
   std::optional<double> step_time_s;
   std::optional<double> model_pflop_per_step; ///< 10^15, three times the forward pass
@@ -34,7 +34,9 @@ struct Row {
   std::map<std::string, std::string> text;    ///< every column as written, for --where
   SourceLocation location;                    ///< of the row's first cell
   std::map<std::string, unsigned> columnAt;   ///< where a column's cell starts
-  double number(const std::optional<double> &v, double otherwise) const { return v.value_or(otherwise); }
+  double number(const std::optional<double> &v, double otherwise) const {
+    return v.value_or(otherwise);
+  }
 };
 
 /// The columns a table may have; `id` and `step_time_s` (or `value`) are required.
@@ -44,7 +46,8 @@ std::vector<std::string> columnNames();
 /// A0460 not a table (see Csv.h), empty, or a record with another number of cells;
 /// A0461 a column that is unknown, named twice or missing;
 /// A0462 a cell that is not a number where one is due, negative, zero where there is a count, not
-/// finite, or not whole where only whole numbers have a meaning; an `id` that is empty or used twice.
+/// finite, or not whole where only whole numbers have a meaning; an `id` that is empty or used
+/// twice.
 std::variant<std::vector<Row>, std::vector<Issue>> readRows(std::string_view text,
                                                             const std::string &path);
 

@@ -6,8 +6,13 @@ namespace {
 
 /// All-reduces of parameters' size (norms under sequence parallelism) are joined into one per step.
 constexpr double kJoinedBytes = 1e5;
-/// Share of a micro-batch's time in which gradients become ready and can be sent, and of a last stage's.
+/// Share of a micro-batch's time in which gradients become ready and can be sent, and of a last
+/// stage's.
 constexpr double kHiddenOfStep = 0.6, kHiddenOfStage = 0.3;
+
+/// Reductions longer than this are split among compute units (weight gradients of convolutions: a
+/// small result, a long sum).
+constexpr double kSplitDepth = 8192;
 
 struct View {
   const Parameters &p;
@@ -80,7 +85,8 @@ private:
       bool batched = item.work == WorkClass::Batched;
       double shape = 1;
       if (item.m > 0)
-        shape = (1 + p(Parameter::ProductWave) / std::max(item.batch * item.m * item.n, 1.0)) *
+        shape = (1 + p(Parameter::ProductWave) /
+                         std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
                 (1 + p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
       double compute = item.flops * shape / (work.peak * p.p[work.efficiency]);
       double moved = item.bytes / (bandwidth * p(Parameter::MemoryEfficiency));
@@ -88,10 +94,12 @@ private:
       return;
     }
     case WorkClass::Streaming:
-      part.streaming += item.bytes / (bandwidth * p(Parameter::MemoryEfficiency)) * item.count + floor;
+      part.streaming +=
+          item.bytes / (bandwidth * p(Parameter::MemoryEfficiency)) * item.count + floor;
       return;
     case WorkClass::Softmax:
-      part.streaming += item.bytes / (bandwidth * p(Parameter::SoftmaxEfficiency)) * item.count + floor;
+      part.streaming +=
+          item.bytes / (bandwidth * p(Parameter::SoftmaxEfficiency)) * item.count + floor;
       return;
     case WorkClass::Loss:
       part.streaming += item.bytes * p(Parameter::LossPasses) /
@@ -99,7 +107,8 @@ private:
                         floor;
       return;
     case WorkClass::Lookup:
-      part.streaming += item.bytes / (bandwidth * p(Parameter::LookupEfficiency)) * item.count + floor;
+      part.streaming +=
+          item.bytes / (bandwidth * p(Parameter::LookupEfficiency)) * item.count + floor;
       return;
     case WorkClass::Collective:
       collective(item, part);
@@ -118,13 +127,15 @@ private:
     part.collective += time * item.count;
   }
 
-  /// Activations forward and their gradients back, between two stages. Each device of the tensor axis sends its part, and
-  /// they gather it behind (Narayanan et al., SC 2021, section 4.1).
+  /// Activations forward and their gradients back, between two stages. Each device of the tensor
+  /// axis sends its part, and they gather it behind (Narayanan et al., SC 2021, section 4.1).
   double transferTime() const {
     bool crosses = l.tensor * l.data >= l.devicesPerServer;
-    double bandwidth = crosses ? l.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth);
+    double bandwidth =
+        crosses ? l.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth);
     double part = l.sequence ? c.boundaryBytes : c.boundaryBytes / l.tensor;
-    double time = p(crosses ? Parameter::NetworkLatency : Parameter::LinkLatency) + part / bandwidth;
+    double time =
+        p(crosses ? Parameter::NetworkLatency : Parameter::LinkLatency) + part / bandwidth;
     if (l.tensor > 1 && !l.sequence)
       time += c.boundaryBytes / p(Parameter::LinkBandwidth);
     return 2 * time;
@@ -152,8 +163,8 @@ private:
   double update() const {
     double all = c.blockParameters + c.otherParameters;
     double bytes = parts[3].updateBytes * (all > 0 ? parametersOfDevice() / all : 1);
-    return bytes * p(Parameter::UpdatePasses) / (c.memoryBandwidth * p(Parameter::MemoryEfficiency)) /
-           (l.zero >= 1 ? l.data : 1);
+    return bytes * p(Parameter::UpdatePasses) /
+           (c.memoryBandwidth * p(Parameter::MemoryEfficiency)) / (l.zero >= 1 ? l.data : 1);
   }
 
   const Candidate &c;
@@ -174,8 +185,10 @@ Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
   return item.type == "tf32" ? Parameter::Tf32Efficiency : Parameter::ProductEfficiency;
 }
 
-/// Bytes of weights, gradients and the optimizer's states of a parameter (Rajbhandari et al., 2020, with gradients of 32 bit).
+/// Bytes of weights, gradients and the optimizer's states of a parameter (Rajbhandari et al., 2020,
+/// with gradients of 32 bit).
 constexpr double kStateBytes = 18;
+constexpr double kMostlyTables = 4;
 
 } // namespace
 
@@ -188,7 +201,12 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   out.blocks = profile.blocks;
   out.boundaryBytes = profile.boundaryBytes;
   out.blockParameters = profile.blockParameters;
-  out.otherParameters = profile.otherParameters + profile.tableParameters;
+  // Tables that dwarf the rest (recommenders) stay where they are and are updated row by row, with
+  // the look-ups' gradients: they are neither exchanged nor swept by the optimizer.
+  double dense = profile.blockParameters + profile.otherParameters;
+  bool sparse = profile.tableParameters > kMostlyTables * dense;
+  out.otherParameters = profile.otherParameters + (sparse ? 0 : profile.tableParameters);
+  double swept = sparse ? dense / (dense + profile.tableParameters) : 1;
   out.memoryBandwidth = machine.memories.front().bandwidth.value / layout.parts;
   for (const ProfileItem &item : profile.items) {
     bool low = fp8 && item.work == WorkClass::Product;
@@ -196,6 +214,8 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
     if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
       return "'" + machine.name + "' has no peak for " + (low ? "fp8" : item.type);
     out.work.push_back({item, peak, static_cast<uint8_t>(efficiencyOf(item, fp8))});
+    if (item.place == Place::Update)
+      out.work.back().item.bytes *= swept;
   }
   double own = out.blockParameters / layout.pipeline + out.otherParameters;
   double kept = profile.keptBytes * profile.blocks / layout.pipeline *
@@ -227,7 +247,8 @@ StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &pa
 
 double allReduceTime(double devices, double bytes, const Parameters &parameters) {
   View p{parameters};
-  return p(Parameter::LinkLatency) + 2 * (devices - 1) / devices * bytes / p(Parameter::LinkBandwidth);
+  return p(Parameter::LinkLatency) +
+         2 * (devices - 1) / devices * bytes / p(Parameter::LinkBandwidth);
 }
 
 } // namespace accord::calibrate

@@ -8,17 +8,18 @@ namespace accord::calibrate {
 /// A `.dnn` text with one `train` named `row`, and what is done to its graph.
 struct Workload {
   std::string text;
-  std::string recompute = "none"; ///< policy of the pass `recompute`
-  int64_t tensor = 1;             ///< devices of the tensor axis
-  bool sequence = false;          ///< sequence parallel
-  bool fused = false;             ///< a compiler joins element-wise work with products
-  double wordsPerSample = 0; ///< where rates count words and not samples; else 0
-  bool batchInWords = false; ///< the row's batches count words
+  std::string recompute = "none";       ///< policy of the pass `recompute`
+  int64_t tensor = 1;                   ///< devices of the tensor axis
+  bool sequence = false;                ///< sequence parallel
+  bool fused = false;                   ///< a compiler joins element-wise work with products
+  double wordsPerSample = 0;            ///< where rates count words and not samples; else 0
+  bool batchInWords = false;            ///< the row's batches count words
   std::vector<std::string> assumptions; ///< what the row leaves open and was assumed
 };
 
-/// Which network of the catalogue a row means. Issue A0465: no such network (by `family` and `model`), or dimensions are
-/// missing or do not fit (heads do not divide hidden, devices do not divide heads).
+/// Which network of the catalogue a row means. Issue A0465: no such network (by `family` and
+/// `model`), or dimensions are missing or do not fit (heads do not divide hidden, devices do not
+/// divide heads).
 std::variant<Workload, Issue> workloadOf(const Row &row);
 
 /// Whether the row is a timing of one all-reduce: `metric` allreduce_time, `model` "16777216".

@@ -13,8 +13,7 @@ namespace {
 using calibrate::Parameter;
 
 /// Adds a key to a block unless the block states it.
-template <class Op>
-void state(Op op, llvm::StringRef key, double value, Dimension dimension) {
+template <class Op> void state(Op op, llvm::StringRef key, double value, Dimension dimension) {
   DictionaryAttr entries = op.getEntriesAttr();
   if (entries && entries.get(key))
     return;
@@ -39,16 +38,19 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   auto parsed = calibrate::readCalibration(diags.sources().text(*read), path.str().str());
   if (auto *issues = std::get_if<std::vector<Issue>>(&parsed)) {
     for (const Issue &issue : *issues)
-      diags.error(Code::BadCalibration,
-                  diags.sources().at(*read, {issue.location.line, issue.location.column}), issue.message)
+      diags
+          .error(Code::BadCalibration,
+                 diags.sources().at(*read, {issue.location.line, issue.location.column}),
+                 issue.message)
           .note(at, "it is read here");
     return false;
   }
   auto &calibration = std::get<calibrate::CalibrationFile>(parsed);
   if (calibration.machine != machine.getSymName()) {
-    diags.error(Code::BadCalibration, at,
-                fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), calibration.machine,
-                            machine.getSymName().str()))
+    diags
+        .error(Code::BadCalibration, at,
+               fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(),
+                           calibration.machine, machine.getSymName().str()))
         .help("fit it with accord calibrate --target and this machine");
     return false;
   }
@@ -59,7 +61,8 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
     state(core, "efficiency",
           value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {});
     if (tensor)
-      state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop));
+      state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5),
+            Dimension::of(Base::Flop));
   }
   for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
     if (memory.getKind() == "dram")

@@ -31,7 +31,8 @@ Profile network(double width, double layers, double tokens, double tensor) {
   p.blocks = layers;
   p.boundaryBytes = 2 * tokens * width;
   p.blockParameters = layers * 12 * width * width / tensor;
-  auto add = [&](WorkClass work, double count, double flops, double bytes, double m, double n, double k) {
+  auto add = [&](WorkClass work, double count, double flops, double bytes, double m, double n,
+                 double k) {
     ProfileItem item;
     item.work = work;
     item.type = "bf16";
@@ -41,9 +42,10 @@ Profile network(double width, double layers, double tokens, double tensor) {
       item.exchange = "all_reduce", item.payload = bytes;
     p.items.push_back(item);
   };
-  add(WorkClass::Product, 18, 2 * tokens * width * 4 * width / tensor, 2 * tokens * width * 5, tokens,
-      4 * width / tensor, width);
-  add(WorkClass::Batched, 6, 2 * tokens * 1024 * width / tensor, 2 * tokens * 1024, tokens, 1024, 64);
+  add(WorkClass::Product, 18, 2 * tokens * width * 4 * width / tensor, 2 * tokens * width * 5,
+      tokens, 4 * width / tensor, width);
+  add(WorkClass::Batched, 6, 2 * tokens * 1024 * width / tensor, 2 * tokens * 1024, tokens, 1024,
+      64);
   add(WorkClass::Softmax, 4, 0, 2 * tokens * 1024 * 16 / tensor, 1, 1, 1);
   add(WorkClass::Streaming, 30, 0, 4 * tokens * width, 1, 1, 1);
   if (tensor > 1)
@@ -93,7 +95,8 @@ Factors truth() {
 }
 
 TEST(CalibrateStepTime, OneProductByHand) {
-  // 2 m n k = 2e12 FLOP at 0.5 of 3e14, half as many again for its depth, 1 + 1/4 for its wave; twice per micro-batch, 3 of them.
+  // 2 m n k = 2e12 FLOP at 0.5 of 3e14, half as many again for its depth, 1 + 1/(4 (1 + 100/8192))
+  // for its wave; twice per micro-batch, 3 of them.
   Profile p;
   ProfileItem item;
   item.work = WorkClass::Product;
@@ -111,12 +114,13 @@ TEST(CalibrateStepTime, OneProductByHand) {
   x[at(Parameter::Launch)] = 1e-9;
   x[at(Parameter::MicrobatchCost)] = 0.5;
   x[at(Parameter::StepCost)] = 7;
-  EXPECT_NEAR(stepTime(c, x).total, 3 * (2 * (2e12 / 1.5e14 * 1.5 * 1.25 + 1e-3) + 0.5) + 7, 1e-9);
+  double wave = 1 + 0.25 / (1 + 100.0 / 8192);
+  EXPECT_NEAR(stepTime(c, x).total, 3 * (2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3) + 0.5) + 7, 1e-9);
   // A stage of half the blocks: m + p - 1 of them follow one another.
   p.blocks = 8;
   layout.pipeline = 2;
   Candidate two = std::get<Candidate>(candidateOf(p, layout, machine(), false));
-  double stage = 4 * 2 * (2e12 / 1.5e14 * 1.5 * 1.25 + 1e-3);
+  double stage = 4 * 2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3);
   x[at(Parameter::LinkLatency)] = 1e-12;
   EXPECT_NEAR(stepTime(two, x).total, (3 + 1) * stage + 3 * 0.5 + 7, 1e-6);
 }
@@ -163,7 +167,8 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
 TEST(CalibrateFit, RecoversWhatTheRowsWereMadeOf) {
   auto fitted = fit(cases(truth(), 0.02, 3), {.priorWeight = 1});
   const Fit &f = std::get<Fit>(fitted);
-  for (Parameter p : {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
+  for (Parameter p :
+       {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
     EXPECT_TRUE(f.informed[at(p)]) << info(p).name;
     EXPECT_LE(f.low[at(p)], truth()[at(p)]) << info(p).name;
     EXPECT_GE(f.high[at(p)], truth()[at(p)]) << info(p).name;
@@ -212,7 +217,8 @@ TEST(CalibrateFit, BalancedHalvesKeepEveryShape) {
 
 TEST(CalibrateScore, RankCorrelationAndRegret) {
   // Spearman's example values: 1 - 6 sum d^2 / (n (n^2 - 1)) with d = 0, 1, 1, 0 gives 0.8.
-  std::vector<Residual> rows = {{"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
+  std::vector<Residual> rows = {
+      {"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
   EXPECT_NEAR(rankingOf(rows).spearman, 0.8, 1e-12);
   EXPECT_NEAR(rankingOf(rows).regret, 0, 1e-12);
   rows[1].computed = 5; // the second best is chosen: twice the best
@@ -235,7 +241,8 @@ TEST(CalibrationFile, RoundTrip) {
   CalibrationFile before = file();
   std::string text = write(before);
   auto read = readCalibration(text, "c");
-  ASSERT_TRUE(std::holds_alternative<CalibrationFile>(read)) << std::get<std::vector<Issue>>(read)[0].message;
+  ASSERT_TRUE(std::holds_alternative<CalibrationFile>(read))
+      << std::get<std::vector<Issue>>(read)[0].message;
   auto &after = std::get<CalibrationFile>(read);
   EXPECT_EQ(after.machine, before.machine);
   EXPECT_EQ(after.value, before.value);
@@ -251,10 +258,12 @@ TEST(CalibrationFile, ErrorsHavePlaces) {
     size_t found = text.find(from);
     EXPECT_NE(found, std::string::npos) << from;
     auto read = readCalibration(text.replace(found, from.size(), to), "c");
-    return std::holds_alternative<CalibrationFile>(read) ? Issue{} : std::get<std::vector<Issue>>(read)[0];
+    return std::holds_alternative<CalibrationFile>(read) ? Issue{}
+                                                         : std::get<std::vector<Issue>>(read)[0];
   };
   EXPECT_EQ(first(good, "launch =", "lunch =").message, "unknown name 'lunch'");
-  EXPECT_EQ(first(good, "calibration 1", "calibration 2").message, "this version reads 'calibration 1'");
+  EXPECT_EQ(first(good, "calibration 1", "calibration 2").message,
+            "this version reads 'calibration 1'");
   EXPECT_EQ(first(good, "launch = ", "launch = -").message, "expected a number above 0");
   EXPECT_EQ(first(good, "launch = ", "launch = 9").code, "A0469"); // outside of its interval
   EXPECT_EQ(first(good, "step_cost", "launch").message, "'launch' a second time");

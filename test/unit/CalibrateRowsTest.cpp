@@ -25,7 +25,9 @@ Issue bad(const std::string &text) {
 }
 
 TEST(CalibrateCsv, QuotesAndLineEnds) {
-  auto read = readCsv("\xEF\xBB\xBF" "a, b ,\"c,\"\"d\"\"\ne\"\r\n\r\n1,,3", "t.csv");
+  auto read = readCsv("\xEF\xBB\xBF"
+                      "a, b ,\"c,\"\"d\"\"\ne\"\r\n\r\n1,,3",
+                      "t.csv");
   auto &records = std::get<std::vector<Record>>(read);
   ASSERT_EQ(records.size(), 2u);
   ASSERT_EQ(records[0].size(), 3u);
@@ -116,8 +118,10 @@ TEST(CalibrateLint, NothingIsFasterThanItsPeak) {
   core.peak["fp16"] = FlopsPerSecond(1e14);
   machine.cores.push_back(core);
   machine.memories.push_back({});
-  std::string head = "id,n_devices,precision,seq_len,global_batch,model_pflop_per_step,step_time_s\n";
-  EXPECT_EQ(lintOf(head + "r,2,fp16,512,8,1,4.9\n", &machine), Codes{"A0463:2"}); // 0.2 PFLOP/s: 5 s at least
+  std::string head =
+      "id,n_devices,precision,seq_len,global_batch,model_pflop_per_step,step_time_s\n";
+  EXPECT_EQ(lintOf(head + "r,2,fp16,512,8,1,4.9\n", &machine),
+            Codes{"A0463:2"}); // 0.2 PFLOP/s: 5 s at least
   EXPECT_EQ(lintOf(head + "r,2,fp16,512,8,1,5.1\n", &machine), Codes{});
 }
 
@@ -128,7 +132,8 @@ TEST(CalibrateLint, ScalingAndRepeats) {
   EXPECT_EQ(lintOf(head + "a,net,1,64,64,1.78\nb,net,8,64,512,1.8\n"), Codes{});
   // With 16 times the work of a device a step's fixed costs weigh less: no contradiction.
   EXPECT_EQ(lintOf(head + "a,net,1,64,64,1.78\nb,net,8,64,8192,20\n"), Codes{});
-  EXPECT_EQ(lintOf(head + "a,net,8,64,512,1\nb,net,8,64,512,1.15\n"), (Codes{"A0464:2", "A0464:3"}));
+  EXPECT_EQ(lintOf(head + "a,net,8,64,512,1\nb,net,8,64,512,1.15\n"),
+            (Codes{"A0464:2", "A0464:3"}));
   EXPECT_EQ(lintOf(head + "a,net,8,64,512,1\nb,net,8,64,512,1.0005\n"), Codes{});
 }
 

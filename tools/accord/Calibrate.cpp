@@ -1,4 +1,5 @@
-// accord calibrate: a machine's parameters from measured step times, and how well they predict others.
+// accord calibrate: a machine's parameters from measured step times, and how well they predict
+// others.
 #include "dialects/Register.h"
 #include "lib/calibrate/Accuracy.h"
 #include "lib/calibrate/CalibrationJson.h"
@@ -89,7 +90,8 @@ private:
     llvm::erase_if(rows, [&](const Row &row) {
       return llvm::any_of(wanted, [&](const auto &one) {
         auto cell = row.text.find(one.first);
-        return !llvm::is_contained(one.second, cell == row.text.end() ? std::string() : cell->second);
+        return !llvm::is_contained(one.second,
+                                   cell == row.text.end() ? std::string() : cell->second);
       });
     });
     return true;
@@ -109,8 +111,9 @@ private:
       return fail(*issue);
     const Fit &good = std::get<Fit>(fitted);
     const Case &first = prepared.cases.front();
-    CalibrationFile file = calibrationOf(first.machine, first.prior, good,
-                                         residualsOf(prepared.cases, good.factors), prepared.assumptions);
+    CalibrationFile file =
+        calibrationOf(first.machine, first.prior, good, residualsOf(prepared.cases, good.factors),
+                      prepared.assumptions);
     if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
       return finish(kWrongInput);
     return show(file, &good);
@@ -190,16 +193,20 @@ void addCalibrate(CLI::App &app, int &status) {
   CLI::App *command =
       app.add_subcommand("calibrate", "Fit a machine's parameters to measured step times");
   command->add_option("rows", options->rows, "Table of measured steps (.csv)")->required();
-  command->add_option("--target", options->target,
-                      "Machine all rows ran on: of the catalogue, or FILE.accel[:NAME] (default: the "
-                      "accelerator that each row names)");
+  command->add_option(
+      "--target", options->target,
+      "Machine all rows ran on: of the catalogue, or FILE.accel[:NAME] (default: the "
+      "accelerator that each row names)");
   command->add_option("-o,--output", options->output, "Calibration file to write");
-  command->add_option("--where", options->where,
-                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
-  command->add_option("--check", options->check, "Score the rows with this calibration instead of fitting");
+  command->add_option(
+      "--where", options->where,
+      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
+  command->add_option("--check", options->check,
+                      "Score the rows with this calibration instead of fitting");
   command->add_flag("--accuracy", options->accuracy, "Print docs/accuracy.md for these rows");
   addJson(*command, options->json);
-  command->footer("Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
+  command->footer(
+      "Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
   command->callback([options, &status] { status = Calibration(*options).run(); });
 }
 
