@@ -27,6 +27,7 @@ struct Accuracy {
   Score seen;                           ///< fitted to all rows of the study
   unsigned splits = 0, plainSplits = 0; ///< how many of the five had rows in both halves
   bool passed() const { return splits > 0 && mean <= study.gate; }
+  bool passedPlain() const { return plainSplits > 0 && plainMean <= study.gate; }
 };
 /// In the order of `studies`; those without rows are left out.
 std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases);

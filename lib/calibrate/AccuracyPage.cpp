@@ -4,6 +4,13 @@
 
 namespace accord::calibrate {
 
+/// A gate is met where both kinds of halves are below it.
+static const char *verdict(const Accuracy &a) {
+  return !a.passed()        ? a.passedPlain() ? "plain halves only" : "missed"
+         : !a.passedPlain() ? "balanced halves only"
+                            : "met";
+}
+
 std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut) {
   std::string out = "# Accuracy of computed step times\n\n"
                     "Published steps of training runs against `lib/calibrate`, whose work, bytes "
@@ -18,6 +25,7 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
                     "chosen by a hash of the row's id so that each shape (model, degree of tensor "
                     "parallelism) is in both if it has two rows;\n"
                     "*plain* is the hash alone, which now and then leaves out all rows of a kind. "
+                    "A gate is *met* if both means are. "
                     "*Seen*: fitted and scored on all rows.\n"
                     "No parameter belongs to a row.\n\n"
                     "| rows of | rows | data sheet | seen | unseen, mean | worst | plain, mean | "
@@ -27,11 +35,11 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
     auto value = [](double v, unsigned splits) {
       return splits ? fmt::format("{:.2f}", v) : std::string("-");
     };
-    out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} | {} | {} | {} | {} |\n",
-                       a.study.name, a.rows, 100 * a.prior.mape, 100 * a.seen.mape,
-                       value(a.mean, a.splits), value(a.worst, a.splits),
-                       value(a.plainMean, a.plainSplits), value(a.plainWorst, a.plainSplits),
-                       a.study.gate, a.passed() ? "met" : "missed");
+    out +=
+        fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} | {} | {} | {} | {} |\n", a.study.name,
+                    a.rows, 100 * a.prior.mape, 100 * a.seen.mape, value(a.mean, a.splits),
+                    value(a.worst, a.splits), value(a.plainMean, a.plainSplits),
+                    value(a.plainWorst, a.plainSplits), a.study.gate, verdict(a));
   }
   out += "\n## One model left out\n\nCalibrated on every other model of the same source.\n\n| "
          "source | model | rows | error |\n|---|---|--:|--:|\n";

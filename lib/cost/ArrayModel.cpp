@@ -49,9 +49,8 @@ Dataflow dataflowOf(const Core &core) {
 }
 
 /// Of the whole, or of a tile of it, as `domain` says.
-SystolicCost costOf(const Core &core, const std::vector<Loop> &domain,
+SystolicCost costOf(const Core &core, const SystolicArray &array, const std::vector<Loop> &domain,
                     const std::vector<LoopTensor> &tensors) {
-  SystolicArray array = arrayOf(core);
   if (dataflowOf(core) == Dataflow::RowStationary)
     if (auto conv = convolutionOf(domain, tensors))
       return *rowStationaryCost(*conv, array);
@@ -87,7 +86,7 @@ public:
                     const std::vector<std::vector<unsigned>> &groups) const override {
     const Core &core = q.machine.cores[q.core];
     const Operation &op = q.operation;
-    double cycles = asDouble(costOf(core, op.domain, op.tensors).cycles);
+    double cycles = asDouble(costOf(core, arrayOf(core), op.domain, op.tensors).cycles);
     Seconds cycle = whole.time / cycles;
     auto roles = loopRoles(op.domain, op.tensors);
     if (roles && dataflowOf(core) != Dataflow::RowStationary)
@@ -110,7 +109,8 @@ public:
     Dataflow flow = dataflowOf(core);
     if (!roles || !gemm || flow == Dataflow::RowStationary)
       return nullptr;
-    Seconds cycle = whole.time / asDouble(costOf(core, op.domain, op.tensors).cycles);
+    Seconds cycle =
+        whole.time / asDouble(costOf(core, arrayOf(core), op.domain, op.tensors).cycles);
     SystolicArray array = arrayOf(core);
     double spread = array.split ? static_cast<double>(array.count) : 1;
     array.count = 1;
@@ -138,13 +138,16 @@ public:
     };
   }
 
-  /// What the array takes from and gives to the memory beside it, fold by fold.
+  /// What the arrays take from and give to the memory beside them, fold by fold.
   Bytes feed(const CostQuery &q) const override {
     const Operation &op = q.operation;
     auto roles = loopRoles(op.domain, op.tensors);
     if (!roles)
       return CostModel::feed(q);
-    SystolicCost cost = costOf(q.machine.cores[q.core], op.domain, op.tensors);
+    // Arrays that share a stream hold the same operand, which reaches all of them at once.
+    SystolicArray array = arrayOf(q.machine.cores[q.core]);
+    array.cutStream = false;
+    SystolicCost cost = costOf(q.machine.cores[q.core], array, op.domain, op.tensors);
     auto width = [&](size_t tensor) {
       return static_cast<double>(op.tensors[tensor].elementBits) / 8;
     };

@@ -172,6 +172,7 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
         "core '{}' states no memory it reads: its traffic passes every level", core.name));
   if (traffic) {
     cost.tiles = traffic->tiles;
+    cost.gap = traffic->gap;
     if (!traffic->text.empty())
       cost.formula += "; tiles: " + traffic->text;
   }

@@ -69,6 +69,7 @@ public:
 struct Traffic {
   std::vector<Bytes> bytes; ///< by memory of the machine
   std::vector<Tile> tiles;
+  double gap = 0;   ///< as OperationCost::gap
   std::string text; ///< "vmem 256x512x128, m n k"
 };
 

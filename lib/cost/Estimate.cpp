@@ -1,7 +1,7 @@
 #include "lib/cost/Estimate.h"
 #include "lib/cost/Energy.h"
-#include "lib/cost/MappingCache.h"
 #include "lib/cost/Exchanges.h"
+#include "lib/cost/MappingCache.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

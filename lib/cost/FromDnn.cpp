@@ -230,8 +230,8 @@ void Extractor::exchange(mlir::Operation &op, Operation &into) {
     return;
   std::optional<int64_t> payload;
   auto fill = [&](auto one, StringRef kind) {
-    into.exchange = Exchange{kind.str(), one.getAxis().str(), static_cast<int64_t>(one.getDevices()),
-                             payload.value_or(0)};
+    into.exchange = Exchange{kind.str(), one.getAxis().str(),
+                             static_cast<int64_t>(one.getDevices()), payload.value_or(0)};
   };
   llvm::TypeSwitch<mlir::Operation *>(&op)
       .Case<dnn::AllReduceOp, dnn::ReduceScatterOp, dnn::AllToAllOp>([&](auto one) {

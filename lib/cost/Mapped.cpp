@@ -85,6 +85,7 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
     mapped.compute.formula +=
         fmt::format(", in tiles {:.6g} times as long", best->compute / whole.time);
   mapped.traffic.bytes.resize(query.machine.memories.size());
+  mapped.traffic.gap = best->gap;
   mapped.traffic.text = textOf(grouped.nest, levels, *best);
   mapped.traffic.bytes[levels.size() - 1] = feed;
   // What the operation moves besides its tensors: gradients that are added up where they lie.

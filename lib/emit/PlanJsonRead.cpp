@@ -140,7 +140,9 @@ bool fromJSON(const json::Value &e, LoopTensor::Term &term, Path p) {
   return true;
 }
 bool fromJSON(const json::Value &e, LoopTensor &t, Path p) {
-  return bool(Fields(e, p)("bits", t.elementBits)("at", t.dimensions).maybe("sizes", t.sizes).maybe("written", t.written));
+  return bool(Fields(e, p)("bits", t.elementBits)("at", t.dimensions)
+                  .maybe("sizes", t.sizes)
+                  .maybe("written", t.written));
 }
 bool fromJSON(const json::Value &e, FusedPart &part, Path p) {
   return bool(
@@ -230,6 +232,7 @@ bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
               "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
               "type", c.type)("bound", c.bound)("formula", c.formula)
           .maybe("floor_s", c.floor)
+          .maybe("gap", c.gap)
           .maybe("tiles", c.tiles)
           .maybe("parts", c.parts));
 }

@@ -241,6 +241,8 @@ json::Value write(const Costs &costs) {
                                         {"formula", jsonString(c.formula)}};
                          if (c.floor.value > 0)
                            o["floor_s"] = c.floor.value;
+                         if (c.gap > 0)
+                           o["gap"] = c.gap;
                          if (!c.tiles.empty())
                            o["tiles"] = list(c.tiles, [](const Tile &tile) {
                              return json::Value(json::Object{{"memory", tile.memory},

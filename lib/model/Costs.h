@@ -13,7 +13,7 @@ struct PartCost {
 
 /// The tile of an operation that one memory holds at a time.
 struct Tile {
-  int memory = 0;               ///< index into Machine::memories, at least 1
+  int memory = 0; ///< index into Machine::memories, at least 1
   /// Loops of `Operation::domain` that are cut as one, so that a tile is a run of their iterations.
   std::vector<std::vector<unsigned>> groups;
   std::vector<int64_t> extents; ///< by group
@@ -28,7 +28,10 @@ struct OperationCost {
   std::vector<Bytes> bytes; ///< per memory level, as in Machine::memories
   std::vector<Seconds> transfer; ///< per memory level
   std::vector<Tile> tiles; ///< by memory, of an operation whose traffic follows from a mapping
-  Seconds floor;           ///< no execution takes less: what starting it takes
+  /// No mapping takes less than (1 - gap) of this one's time: above 0 where the search for tiles
+  /// ended at its work limit.
+  double gap = 0;
+  Seconds floor; ///< no execution takes less: what starting it takes
   Joules energy;
   std::string model; ///< the cost model that priced it: "peak", "array", …; "schedule" for a repeat
   std::string

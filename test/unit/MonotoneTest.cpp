@@ -2,6 +2,7 @@
 // number of the machine doubled in turn. And no traffic is below the compulsory bytes.
 #include "lib/cost/Estimate.h"
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
@@ -156,7 +157,7 @@ std::vector<std::pair<std::string, std::function<void(Machine &)>>> doublings(co
 
 TEST(Monotone, MoreOfAnythingIsNeverSlower) {
   Draw draw(7);
-  int priced = 0;
+  int priced = 0, inexact = 0, all = 0;
   for (int i = 0; i < 10000; ++i) {
     Machine m = randomMachine(draw);
     Operation op = randomOperation(draw);
@@ -171,18 +172,23 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
                 static_cast<double>(op.bytesRead + op.bytesWritten) * (1 - 1e-12))
           << i << ": " << m.memories[l].name << ": " << cost.formula;
     for (const auto &[what, change] : doublings(m)) {
+      ++all;
       Machine more = m;
       change(more);
       auto after = price(op, more);
       ASSERT_TRUE(std::holds_alternative<Costs>(after)) << i << " " << what;
       const OperationCost &now = std::get<Costs>(after).operations[0];
-      ASSERT_LE(now.time.value, cost.time.value * (1 + 1e-12))
+      // Where the search for tiles ended at its limit, what it proved holds.
+      inexact += now.gap > 0;
+      ASSERT_LE(now.time.value * (1 - now.gap), cost.time.value * (1 + 1e-12))
           << i << ": twice the " << what << "\n"
           << cost.formula << "\n"
           << now.formula;
     }
   }
   EXPECT_GT(priced, 8000);
+  EXPECT_LT(inexact, all / 20);
+  std::printf("%d of %d answers are not proven best\n", inexact, all);
 }
 
 } // namespace
