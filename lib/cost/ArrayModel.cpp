@@ -44,6 +44,11 @@ SystolicArray arrayOf(const Core &core) {
   array.split = array.cutStream = !core.oneEach;
   return array;
 }
+SystolicArray uncut(const Core &core) {
+  SystolicArray array = arrayOf(core);
+  array.cutStream = false;
+  return array;
+}
 Dataflow dataflowOf(const Core &core) {
   return dataflowNamed(core.dataflow).value_or(Dataflow::WeightStationary);
 }
@@ -80,17 +85,18 @@ Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> ext
 
 class ArrayModel : public CostModel {
 public:
-  /// Cycles of the tile's own folds, at the pace of the whole. Row stationary folds strips of rows
+  /// Cycles of the tile's own folds, none of whose streams is cut for idle arrays, at the pace of
+  /// the whole: then no tiles take less than the whole in sum. Row stationary folds strips of rows
   /// of its own, whatever the tiles: there a tile has its share of the whole.
   TileTime tileTime(const CostQuery &q, const ComputeTime &whole,
                     const std::vector<std::vector<unsigned>> &groups) const override {
     const Core &core = q.machine.cores[q.core];
     const Operation &op = q.operation;
-    double cycles = asDouble(costOf(core, arrayOf(core), op.domain, op.tensors).cycles);
-    Seconds cycle = whole.time / cycles;
+    SystolicArray array = uncut(core);
+    Seconds cycle = whole.time / asDouble(costOf(core, array, op.domain, op.tensors).cycles);
     auto roles = loopRoles(op.domain, op.tensors);
     if (roles && dataflowOf(core) != Dataflow::RowStationary)
-      return [of = rolesOf(*roles, groups), cycle, array = arrayOf(core),
+      return [of = rolesOf(*roles, groups), cycle, array,
               flow = dataflowOf(core)](std::span<const int64_t> extents) {
         return cycle * asDouble(systolicCost(gemmOfTile(of, extents), flow, array)->cycles);
       };
@@ -109,9 +115,8 @@ public:
     Dataflow flow = dataflowOf(core);
     if (!roles || !gemm || flow == Dataflow::RowStationary)
       return nullptr;
-    Seconds cycle =
-        whole.time / asDouble(costOf(core, arrayOf(core), op.domain, op.tensors).cycles);
-    SystolicArray array = arrayOf(core);
+    SystolicArray array = uncut(core);
+    Seconds cycle = whole.time / asDouble(costOf(core, array, op.domain, op.tensors).cycles);
     double spread = array.split ? static_cast<double>(array.count) : 1;
     array.count = 1;
     return [of = rolesOf(*roles, groups), cycle, array, flow, spread,
@@ -145,9 +150,8 @@ public:
     if (!roles)
       return CostModel::feed(q);
     // Arrays that share a stream hold the same operand, which reaches all of them at once.
-    SystolicArray array = arrayOf(q.machine.cores[q.core]);
-    array.cutStream = false;
-    SystolicCost cost = costOf(q.machine.cores[q.core], array, op.domain, op.tensors);
+    const Core &core = q.machine.cores[q.core];
+    SystolicCost cost = costOf(core, uncut(core), op.domain, op.tensors);
     auto width = [&](size_t tensor) {
       return static_cast<double>(op.tensors[tensor].elementBits) / 8;
     };

@@ -26,12 +26,38 @@ std::vector<tile::Level> levelsFor(const CostQuery &query) {
   return levels;
 }
 
+/// Each element of the tensors once.
+double bytesOf(const tile::Nest &nest) {
+  std::vector<int64_t> extents;
+  for (const tile::NestLoop &loop : nest.loops)
+    extents.push_back(loop.extent);
+  double bytes = 0;
+  for (const tile::NestTensor &tensor : nest.tensors)
+    bytes += tile::elements(tensor, extents) * static_cast<double>(tensor.elementBits) / 8;
+  return bytes;
+}
+
+/// How far a mapping can be from the best: no tiles compute less than the whole at once, and no
+/// link carries less than each element of the tensors once.
+double gapOf(const tile::Mapping &mapping, const std::vector<tile::Level> &levels, Seconds whole,
+             const tile::SearchLimits &limits, double tensors) {
+  Seconds bound = std::max(whole, limits.leastCompute);
+  for (size_t l = levels.size() - 1; l > 0; --l) {
+    const tile::Level &behind = levels[l - 1];
+    Seconds link = behind.bandwidth.value > 0
+                       ? behind.latency + (Bytes(tensors) + levels[l].besides) / behind.bandwidth
+                       : Seconds(0);
+    bound = levels[l].doubleBuffered ? std::max(bound, link) : bound + link;
+  }
+  return mapping.time > bound ? 1 - bound / mapping.time : 0;
+}
+
 /// "vmem 256x512x128, m n k outside in: A 2x".
 std::string textOf(const tile::Nest &nest, const std::vector<tile::Level> &levels,
-                   const tile::Mapping &mapping) {
+                   const tile::Mapping &mapping, double gap) {
   std::string text = fmt::format("{}", fmt::join(tile::describe(nest, levels, mapping), "; "));
   if (!mapping.exact)
-    text += fmt::format("; at most {:.2g} % above the best", 100 * mapping.gap);
+    text += fmt::format("; the best takes at most {:.2g} % less", 100 * gap);
   return text;
 }
 
@@ -54,15 +80,20 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
   const Operation &op = query.operation;
   tile::Grouped grouped = tile::grouped(tile::nestOf(op.domain, op.tensors));
   std::vector<tile::Level> levels = levelsFor(query);
+  double tensors = bytesOf(grouped.nest);
+  // What the operation moves besides its tensors: gradients that are added up where they lie.
+  double compulsory = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  Bytes besides(std::max(0.0, compulsory - tensors));
+  for (size_t l = 1; l < levels.size(); ++l)
+    levels[l].besides = besides;
   Bytes feed = model.feed(query);
   const Memory &nearest = query.machine.memories[levels.size() - 1];
   tile::SearchLimits limits;
   if (nearest.bandwidth.value > 0)
     limits.leastCompute = nearest.latency + feed / (nearest.bandwidth * nearest.efficiency);
-
   limits.floor = model.tileFloor(query, whole, grouped.members);
 
-  MappingKey key{grouped.nest, query.core, query.type, whole.time.value, feed.value};
+  MappingKey key{grouped.nest, query.core, query.type, whole.time.value, feed.value, besides.value};
   std::optional<tile::Mapping> best;
   if (query.mappings)
     best = query.mappings->find(key);
@@ -84,21 +115,13 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
   if (best->compute.value > whole.time.value * (1 + 1e-9))
     mapped.compute.formula +=
         fmt::format(", in tiles {:.6g} times as long", best->compute / whole.time);
+  mapped.traffic.gap = best->exact ? 0 : gapOf(*best, levels, whole.time, limits, tensors);
+  mapped.traffic.text = textOf(grouped.nest, levels, *best, mapped.traffic.gap);
   mapped.traffic.bytes.resize(query.machine.memories.size());
-  mapped.traffic.gap = best->gap;
-  mapped.traffic.text = textOf(grouped.nest, levels, *best);
   mapped.traffic.bytes[levels.size() - 1] = feed;
-  // What the operation moves besides its tensors: gradients that are added up where they lie.
-  double tensors = 0;
-  std::vector<int64_t> extents;
-  for (const tile::NestLoop &loop : grouped.nest.loops)
-    extents.push_back(loop.extent);
-  for (const tile::NestTensor &tensor : grouped.nest.tensors)
-    tensors += tile::elements(tensor, extents) * static_cast<double>(tensor.elementBits) / 8;
-  double compulsory = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
   for (size_t l = 0; l < best->levels.size(); ++l) {
     const tile::LevelMapping &level = best->levels[l];
-    mapped.traffic.bytes[l] = level.bytes + Bytes(std::max(0.0, compulsory - tensors));
+    mapped.traffic.bytes[l] = level.bytes + besides;
     mapped.traffic.tiles.push_back(
         {static_cast<int>(l) + 1, grouped.members, level.tile, level.order});
   }

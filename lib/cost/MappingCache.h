@@ -12,7 +12,8 @@ struct MappingKey {
   tile::Nest nest;
   int core;
   std::string type;
-  double compute, feed; ///< seconds of the whole operation; bytes to the core
+  double compute, feed, besides; ///< seconds of the whole operation; bytes to the core, and besides
+                                 ///< the tiles
   auto operator<=>(const MappingKey &) const = default;
 };
 

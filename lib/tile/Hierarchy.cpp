@@ -53,12 +53,14 @@ Clock::Clock(std::span<const Level> levels, Seconds leastCompute) : least(leastC
   for (size_t l = 0; l < levels.size(); ++l) {
     rooms.push_back(levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1));
     rates.push_back(l ? rate(levels[l - 1]) : 0);
+    besides.push_back(levels[l].besides.value * 8);
     latencies.push_back(l ? levels[l - 1].latency : Seconds(0));
     overlapped.push_back(levels[l].doubleBuffered);
   }
 }
 
 Seconds Clock::link(unsigned level, double bits) const {
+  bits += besides[level];
   return bits > 0 ? latencies[level] + Seconds(bits / 8 / rates[level]) : Seconds(0);
 }
 
@@ -102,7 +104,8 @@ std::optional<Issue> check(std::span<const Level> levels) {
         {}};
   for (const Level &level : levels) {
     bool good = level.capacity.value >= 0;
-    for (double number : {level.bandwidth.value, level.latency.value, level.ports.value})
+    for (double number :
+         {level.bandwidth.value, level.latency.value, level.ports.value, level.besides.value})
       good = good && std::isfinite(number) && number >= 0;
     if (!good)
       return Issue{

@@ -29,7 +29,8 @@ public:
   unsigned count() const { return static_cast<unsigned>(rooms.size()); }
 
 private:
-  std::vector<double> rooms, rates; ///< rates: bytes per second of link l; infinite: no limit
+  std::vector<double> rooms, besides,
+      rates; ///< rates: bytes per second of link l; infinite: no limit
   std::vector<Seconds> latencies;
   std::vector<bool> overlapped;
   Seconds least;

@@ -41,6 +41,8 @@ struct Level {
   Seconds latency;          ///< of a transfer out of this memory, once per operation
   bool doubleBuffered = false;
   BytesPerSecond ports; ///< ports * width * clock; 0: not stated, limits nothing
+  /// What crosses the link into this memory besides the tiles, whatever they are.
+  Bytes besides = Bytes(0);
 };
 
 /// Seconds that the core takes for one tile of these extents (one per loop) in the nearest memory.

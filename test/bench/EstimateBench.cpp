@@ -72,7 +72,7 @@ void step(benchmark::State &state, const char *file, const char *model, const ch
     mapped = exact = 0;
     for (const OperationCost &cost : std::get<Costs>(costs).operations) {
       mapped += !cost.tiles.empty();
-      exact += !cost.tiles.empty() && cost.formula.find("above the best") == std::string::npos;
+      exact += !cost.tiles.empty() && cost.gap == 0;
     }
   }
   state.counters["operations"] = static_cast<double>(work->graph.operations.size());
