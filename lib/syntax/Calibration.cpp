@@ -12,14 +12,16 @@ namespace {
 
 using calibrate::Parameter;
 
-/// Adds a key to a block unless the block states it.
-template <class Op> void state(Op op, llvm::StringRef key, double value, Dimension dimension) {
+/// Adds a key to a block unless the block states it, with the digits that a fit has.
+template <class Op>
+void state(Op op, llvm::StringRef key, double value, Dimension dimension, llvm::StringRef source) {
   DictionaryAttr entries = op.getEntriesAttr();
   if (entries && entries.get(key))
     return;
-  Quantity quantity(Rational::ofDouble(value), dimension);
+  Quantity quantity(
+      Rational::parse(fmt::format("{:.6g}", value)).value_or(Rational::ofDouble(value)), dimension);
   NamedAttrList all(entries);
-  all.set(key, accel::QuantityAttr::get(op.getContext(), quantity, quantity.print()));
+  all.set(key, accel::QuantityAttr::get(op.getContext(), quantity, quantity.print(), source));
   op.setEntriesAttr(all.getDictionary(op.getContext()));
 }
 
@@ -59,17 +61,17 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   for (auto core : machine.getBody().getOps<accel::CoreOp>()) {
     bool tensor = core.getKind() == "tensor";
     state(core, "efficiency",
-          value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {});
+          value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {}, file);
     if (tensor)
       state(core, "half_work", 2 * std::pow(value(Parameter::ProductWave), 1.5),
-            Dimension::of(Base::Flop));
+            Dimension::of(Base::Flop), file);
   }
   for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
     if (memory.getKind() == "dram")
-      state(memory, "efficiency", std::min(1.0, value(Parameter::MemoryEfficiency)), {});
-  state(machine, "kernel_floor", value(Parameter::KernelFloor), time);
-  state(machine, "microbatch_cost", value(Parameter::MicrobatchCost), time);
-  state(machine, "step_cost", value(Parameter::StepCost), time);
+      state(memory, "efficiency", std::min(1.0, value(Parameter::MemoryEfficiency)), {}, file);
+  state(machine, "kernel_floor", value(Parameter::KernelFloor), time, file);
+  state(machine, "microbatch_cost", value(Parameter::MicrobatchCost), time, file);
+  state(machine, "step_cost", value(Parameter::StepCost), time, file);
   return true;
 }
 
