@@ -19,22 +19,6 @@ struct Spent {
   double floor = 0;
 };
 
-Spent spentOn(const OperationCost &cost, const Machine &machine) {
-  Spent spent;
-  if (cost.core >= 0 && cost.compute.value > 0)
-    spent.parts.push_back({"core " + machine.cores[cost.core].name, cost.compute.value});
-  for (size_t m = cost.transfer.size(); m-- > 0;) {
-    bool nearest = m + 1 >= cost.transfer.size() || cost.bytes[m + 1].value == 0;
-    bool added = !nearest && !machine.memories[m + 1].doubleBuffered &&
-                 machine.memories[m + 1].kind != "cache";
-    if (cost.transfer[m].value > 0)
-      spent.parts.push_back(
-          {"bandwidth " + machine.memories[m].name, cost.transfer[m].value, added});
-  }
-  spent.floor = cost.floor.value;
-  return spent;
-}
-
 /// Time with `resource` so many times as fast.
 double timeWith(const Spent &spent, const std::string &resource, double faster) {
   double time = 0;
@@ -44,6 +28,26 @@ double timeWith(const Spent &spent, const std::string &resource, double faster) 
   }
   double floor = resource == "kernel floor" ? spent.floor / faster : spent.floor;
   return std::max(time, floor);
+}
+
+Spent spentOn(const OperationCost &cost, const Machine &machine) {
+  Spent spent;
+  if (cost.core >= 0 && cost.compute.value > 0)
+    spent.parts.push_back({"core " + machine.cores[cost.core].name, cost.compute.value});
+  for (size_t m = cost.transfer.size(); m-- > 0;) {
+    bool nearest =
+        m + 1 >= std::min(cost.transfer.size(), cost.bytes.size()) || cost.bytes[m + 1].value == 0;
+    bool added = !nearest && !machine.memories[m + 1].doubleBuffered &&
+                 machine.memories[m + 1].kind != "cache";
+    if (cost.transfer[m].value > 0)
+      spent.parts.push_back(
+          {"bandwidth " + machine.memories[m].name, cost.transfer[m].value, added});
+  }
+  spent.floor = cost.floor.value;
+  // Links to other devices, given times and models of plugins: what the cost itself names.
+  if (cost.time.value > timeWith(spent, "", 1) * (1 + 1e-9))
+    spent.parts.push_back({cost.bound, cost.time.value});
+  return spent;
 }
 
 /// The resource whose improvement gains most; the first from the core outwards among equals.

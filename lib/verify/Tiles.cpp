@@ -111,7 +111,8 @@ bool wellFormed(const Operation &op, const std::vector<Tile> &tiles, size_t memo
 
 bool proveTiles(Proof &p, const Operation &op, const OperationCost &cost) {
   const Machine &machine = p.plan.machine;
-  if (!wellFormed(op, cost.tiles, machine.memories.size())) {
+  if (cost.bytes.size() != machine.memories.size() ||
+      !wellFormed(op, cost.tiles, machine.memories.size())) {
     p.find("A0910", op.location, "the tiles of '{}' are not pieces of its loops", op.name);
     return false;
   }

@@ -67,6 +67,18 @@ TEST(WhatHelps, NamesTheKernelFloor) {
   EXPECT_NEAR(help.gain, 5, 1e-9);
 }
 
+TEST(WhatHelps, NamesWhatTheCostNames) {
+  Machine m = machine(true);
+  OperationCost cost;
+  cost.bytes.resize(2), cost.transfer.resize(2);
+  cost.transfer[0] = Seconds(1e-4), cost.bytes[0] = Bytes(1e8);
+  cost.time = Seconds(3e-4), cost.bound = "network nvlink";
+  OperationHelp help = whatHelps(cost, m);
+  EXPECT_EQ(help.resource, "network nvlink");
+  EXPECT_NEAR(help.gain, 3, 1e-9);
+  EXPECT_EQ(help.next, "bandwidth hbm");
+}
+
 /// The machine with one resource so many times as fast.
 Machine improved(Machine m, const std::string &resource, double times) {
   for (Memory &memory : m.memories)
