@@ -54,8 +54,8 @@ public:
       Execution e{id, 0, 0, 0, static_cast<uint32_t>(out.makers.size()), 0, kNone};
       for (ValueId v : op.operands)
         if (auto instance = find(v)) {
-          if (clock_ == Clock::Earliest && instance->execution != kNone)
-            out.makers.push_back(instance->execution);
+          if (clock_ == Clock::Earliest)
+            addMakers(*instance);
           if (instance->ready > e.ready) {
             e.ready = instance->ready;
             e.last = instance->maker;
@@ -91,6 +91,14 @@ public:
   Walk out;
 
 private:
+  /// A stack that is read as a whole was made by all who made its slices.
+  void addMakers(const Instance &instance) {
+    if (instance.execution != kNone)
+      out.makers.push_back(instance.execution);
+    else if (instance.slices)
+      for (const Instance &slice : *instance.slices)
+        addMakers(slice);
+  }
   const Instance *find(ValueId v) const {
     for (; v != kNone; v = graph_.values[v].alias)
       if (now_[v].there)
