@@ -57,9 +57,11 @@ BENCHMARK(BM_RowCycles);
 static void BM_GemmOf(benchmark::State &state) { // a convolution
   constexpr auto sum = IteratorKind::Reduction;
   std::vector<Loop> domain = {{4}, {64}, {28}, {28}, {16, sum}, {3, sum}, {3, sum}};
-  std::vector<LoopTensor> tensors = {{{{{0}}, {{4}}, {{2}, {5}}, {{3}, {6}}}},
-                                     {{{{1}}, {{4}}, {{5}}, {{6}}}},
-                                     {{{{0}}, {{1}}, {{2}}, {{3}}}, 16, true}};
+  std::vector<LoopTensor> tensors(3);
+  tensors[0].dimensions = {{{0}}, {{4}}, {{2}, {5}}, {{3}, {6}}};
+  tensors[1].dimensions = {{{1}}, {{4}}, {{5}}, {{6}}};
+  tensors[2].dimensions = {{{0}}, {{1}}, {{2}}, {{3}}};
+  tensors[2].written = true;
   for (auto _ : state)
     benchmark::DoNotOptimize(gemmOf(domain, tensors));
   state.SetItemsProcessed(state.iterations());

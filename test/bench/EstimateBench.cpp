@@ -53,9 +53,9 @@ std::optional<Work> workOf(const char *file, const char *model, const char *targ
       work.graph = std::move(*made), found = true;
   });
   accel::AcceleratorOp accelerator = program.machine(job->target, {});
-  auto machine = accelerator ? machineFrom(accelerator) : mlir::failure();
-  if (mlir::succeeded(machine))
-    work.machine = std::move(*machine);
+  if (accelerator)
+    if (auto machine = machineFrom(accelerator); mlir::succeeded(machine))
+      work.machine = std::move(*machine);
   return found && !work.machine.cores.empty() ? std::optional(std::move(work)) : std::nullopt;
 }
 

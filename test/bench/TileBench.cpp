@@ -39,10 +39,13 @@ Nest nestOf(const Convolution &c, int which, int64_t batch) {
       {c.kernel, parallel}};
   LoopTensor window{
       {Terms{{0, 1}}, Terms{{4, 1}}, Terms{{2, stride}, {5, 1}}, Terms{{3, stride}, {6, 1}}},
+      {},
       16,
       false};
-  LoopTensor weight{{Terms{{1, 1}}, Terms{{4, 1}}, Terms{{5, 1}}, Terms{{6, 1}}}, 16, which == 2};
-  LoopTensor image{{Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}, Terms{{3, 1}}}, 16, which != 2};
+  LoopTensor weight{
+      {Terms{{1, 1}}, Terms{{4, 1}}, Terms{{5, 1}}, Terms{{6, 1}}}, {}, 16, which == 2};
+  LoopTensor image{
+      {Terms{{0, 1}}, Terms{{1, 1}}, Terms{{2, 1}}, Terms{{3, 1}}}, {}, 16, which != 2};
   return tile::nestOf(domain, std::vector<LoopTensor>{window, weight, image});
 }
 
