@@ -1,0 +1,209 @@
+#include "lib/solve/Propagator.h"
+#include <algorithm>
+
+namespace accord::solve {
+
+Propagator::Propagator(const Instance &in, int64_t horizon)
+    : earliest(in.heads), latest(in.size()), in(in), horizon(horizon), after(in.size()),
+      before(in.size()), reaches(in.size(), std::vector<char>(in.size())),
+      users(in.problem.resources.size()) {
+  size_t n = in.size();
+  for (Id t = 0; t < n; ++t) {
+    latest[t] = horizon - in.tails[t] - in.least[t];
+    for (const Edge &e : in.after(t))
+      if (in.certain[t] && in.certain[e.task])
+        after[t].push_back(e), before[e.task].push_back({t, e.delay});
+  }
+  for (size_t i = n; i-- > 0;)
+    for (const Edge &e : after[in.order[i]]) {
+      auto &mine = reaches[in.order[i]];
+      mine[e.task] = 1;
+      for (size_t j = 0; j < n; ++j)
+        mine[j] |= reaches[e.task][j];
+    }
+  for (Id t = 0; t < n; ++t)
+    if (in.certain[t] && in.least[t] > 0)
+      for (Id r = 0; r < users.size(); ++r) {
+        int64_t amount = INT64_MAX; // whatever the mode
+        for (const auto &mode : in.problem.tasks[t].modes) {
+          int64_t here = 0;
+          for (const auto &use : mode.usage)
+            if (use.of == r)
+              here = use.amount;
+          if (in.fits(mode))
+            amount = std::min(amount, here);
+        }
+        if (amount > 0 && amount != INT64_MAX)
+          users[r].push_back({t, amount, in.least[t]});
+      }
+  std::vector<std::vector<char>> apart(n, std::vector<char>(n));
+  for (Id r = 0; r < users.size(); ++r)
+    for (const User &a : users[r])
+      for (const User &b : users[r])
+        if (a.task < b.task && a.amount + b.amount > in.problem.resources[r].capacity)
+          apart[a.task][b.task] = 1;
+  for (Id a = 0; a < n; ++a)
+    for (Id b = a + 1; b < n; ++b)
+      if (apart[a][b] && !reaches[a][b] && !reaches[b][a])
+        open.push_back({a, b});
+}
+
+bool Propagator::raise(Id t, int64_t time) {
+  if (time > earliest[t]) {
+    earliest[t] = time;
+    changed = true;
+  }
+  return earliest[t] <= latest[t];
+}
+bool Propagator::lower(Id t, int64_t time) {
+  if (time < latest[t]) {
+    latest[t] = time;
+    changed = true;
+  }
+  return earliest[t] <= latest[t];
+}
+
+bool Propagator::chains() {
+  for (Id t : in.order)
+    for (const Edge &e : after[t])
+      if (!raise(e.task, earliest[t] + in.least[t] + e.delay))
+        return false;
+  for (size_t i = in.size(); i-- > 0;)
+    for (const Edge &e : after[in.order[i]])
+      if (!lower(in.order[i], latest[e.task] - e.delay - in.least[in.order[i]]))
+        return false;
+  return true;
+}
+
+bool Propagator::pairs() {
+  for (size_t i = 0; i < open.size();) {
+    auto [a, b] = open[i];
+    bool first = earliest[a] + in.least[a] <= latest[b], second = earliest[b] + in.least[b] <= latest[a];
+    if (first && second) {
+      ++i;
+      continue;
+    }
+    if (!first && !second)
+      return false;
+    if (second)
+      std::swap(a, b);
+    after[a].push_back({b, 0}), before[b].push_back({a, 0});
+    ordered.push_back({a, b});
+    open[i] = open.back();
+    open.pop_back();
+    changed = true;
+    if (!raise(b, earliest[a] + in.least[a]) || !lower(a, latest[b] - in.least[a]))
+      return false;
+  }
+  return true;
+}
+
+/// A task whose latest start is before its earliest end runs in between, whatever happens.
+bool Propagator::compulsory() {
+  for (Id r = 0; r < users.size(); ++r) {
+    int64_t capacity = in.problem.resources[r].capacity;
+    std::vector<std::pair<int64_t, int64_t>> events; // time, amount
+    for (const User &u : users[r])
+      if (latest[u.task] < earliest[u.task] + u.duration) {
+        events.push_back({latest[u.task], u.amount});
+        events.push_back({earliest[u.task] + u.duration, -u.amount});
+      }
+    if (events.empty())
+      continue;
+    std::sort(events.begin(), events.end());
+    struct Step {
+      int64_t from, to, used;
+    };
+    std::vector<Step> steps;
+    int64_t used = 0;
+    for (size_t i = 0; i < events.size(); ++i) {
+      used += events[i].second;
+      if (i + 1 < events.size() && events[i + 1].first > events[i].first && used > 0)
+        steps.push_back({events[i].first, events[i + 1].first, used});
+      if (used > capacity && i + 1 < events.size() && events[i + 1].first > events[i].first)
+        return false;
+    }
+    for (const User &u : users[r]) {
+      int64_t ownFrom = latest[u.task], ownTo = earliest[u.task] + u.duration;
+      auto full = [&](const Step &s) {
+        int64_t others = s.used - (s.from >= ownFrom && s.to <= ownTo ? u.amount : 0);
+        return others + u.amount > capacity;
+      };
+      for (const Step &s : steps)
+        if (s.from < earliest[u.task] + u.duration && s.to > earliest[u.task] && full(s))
+          if (!raise(u.task, s.to))
+            return false;
+      for (size_t i = steps.size(); i-- > 0;)
+        if (steps[i].from < latest[u.task] + u.duration && steps[i].to > latest[u.task] &&
+            full(steps[i]))
+          if (!lower(u.task, steps[i].from - u.duration))
+            return false;
+    }
+  }
+  return true;
+}
+
+/// Energetic reasoning (Erschler, Lopez 1990; Baptiste, Le Pape, Nuijten, Satisfiability tests and
+/// time-bound adjustments for cumulative scheduling problems, Annals of OR 92, 1999): what tasks
+/// need at least in an interval, shifted as far out of it as their windows allow.
+bool Propagator::energy() {
+  for (Id r = 0; r < users.size(); ++r) {
+    int64_t capacity = in.problem.resources[r].capacity;
+    std::vector<int64_t> begins, ends;
+    for (const User &u : users[r]) {
+      begins.push_back(earliest[u.task]), begins.push_back(latest[u.task]);
+      begins.push_back(earliest[u.task] + u.duration);
+      ends.push_back(latest[u.task] + u.duration), ends.push_back(earliest[u.task] + u.duration);
+      ends.push_back(latest[u.task]);
+    }
+    for (auto *list : {&begins, &ends}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+    for (int64_t from : begins)
+      for (int64_t to : ends) {
+        if (to <= from)
+          continue;
+        __int128 room = static_cast<__int128>(capacity) * (to - from), need = 0;
+        auto inside = [&](const User &u) {
+          int64_t left = std::max<int64_t>(0, earliest[u.task] + u.duration - from),
+                  right = std::max<int64_t>(0, to - latest[u.task]);
+          return std::min({left, right, u.duration, to - from});
+        };
+        for (const User &u : users[r])
+          need += static_cast<__int128>(u.amount) * inside(u);
+        if (need > room)
+          return false;
+        for (const User &u : users[r]) {
+          __int128 rest = room - (need - static_cast<__int128>(u.amount) * inside(u));
+          int64_t most = static_cast<int64_t>(rest / u.amount); // of the interval, for this task
+          int64_t left = u.duration - std::max<int64_t>(0, from - earliest[u.task]),
+                  right = u.duration -
+                          std::max<int64_t>(0, latest[u.task] + u.duration - to);
+          if (std::min(to - from, left) > most && !raise(u.task, to - most))
+            return false;
+          if (std::min(to - from, right) > most && !lower(u.task, from + most - u.duration))
+            return false;
+        }
+      }
+  }
+  return true;
+}
+
+bool Propagator::run() {
+  for (Id t = 0; t < in.size(); ++t)
+    if (earliest[t] > latest[t])
+      return false;
+  do {
+    changed = false;
+    if (!chains() || !pairs() || !compulsory())
+      return false;
+    if (!changed && !energy())
+      return false;
+  } while (changed);
+  return true;
+}
+
+std::vector<std::pair<Id, Id>> Propagator::disjoint() const { return open; }
+
+} // namespace accord::solve

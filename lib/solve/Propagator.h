@@ -1,0 +1,42 @@
+// What follows for the windows of tasks if the makespan is at most some length.
+#pragma once
+#include "lib/solve/Instance.h"
+
+namespace accord::solve {
+
+/// Earliest starts and latest starts, tightened until nothing changes by rules that are sound
+/// for every schedule of at most the horizon. For problems of up to some hundred tasks.
+class Propagator {
+public:
+  Propagator(const Instance &instance, int64_t horizon);
+  /// False: no schedule of at most the horizon exists.
+  bool run();
+
+  std::vector<int64_t> earliest, latest; ///< starts, by task
+  /// Pairs that cannot run at the same time and whose order follows: before, after.
+  std::vector<std::pair<Id, Id>> ordered;
+  /// Pairs that cannot run at the same time and whose order is open.
+  std::vector<std::pair<Id, Id>> disjoint() const;
+
+private:
+  bool chains();
+  bool pairs();
+  bool compulsory();
+  bool energy();
+  bool raise(Id t, int64_t time);
+  bool lower(Id t, int64_t time);
+
+  const Instance &in;
+  int64_t horizon;
+  bool changed = false;
+  std::vector<std::vector<Edge>> after, before; ///< with the orders found
+  std::vector<std::vector<char>> reaches;       ///< by precedences
+  std::vector<std::pair<Id, Id>> open;
+  struct User {
+    Id task;
+    int64_t amount, duration;
+  };
+  std::vector<std::vector<User>> users; ///< by resource
+};
+
+} // namespace accord::solve
