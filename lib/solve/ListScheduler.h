@@ -1,33 +1,29 @@
-// One pass of list scheduling over a problem in either direction of time.
+// One pass of parallel list scheduling in either direction of time: fast on large problems.
 #pragma once
-#include "lib/solve/SchedulingProblem.h"
+#include "lib/solve/Instance.h"
 
-namespace accord {
+namespace accord::solve {
 
 class ListScheduler {
 public:
-  explicit ListScheduler(const SchedulingProblem &problem);
+  /// `modes`: of each task; not absent ones are scheduled.
+  ListScheduler(const Instance &instance, const std::vector<Id> &modes);
 
   /// At each time at which something ends, starts what is ready and fits, smallest `key` first
   /// (then task number). Backward: of the problem with time reversed. Returns starts (in reversed
-  /// time if backward).
-  std::vector<int64_t> run(const std::vector<int64_t> &key, bool backward) const;
+  /// time if backward). Memories are not looked at.
+  std::vector<int64_t> run(const std::vector<int64_t> &key, bool backward);
   int64_t lengthOf(const std::vector<int64_t> &start) const;
-
-  /// Longest chains before the start and after the end of each task.
-  const std::vector<int64_t> &heads() const { return heads_; }
-  const std::vector<int64_t> &tails() const { return tails_; }
+  int64_t placed() const { return work; } ///< tasks so far, as a measure of work
 
 private:
-  struct Edge {
-    uint32_t task;
-    int64_t delay;
-  };
-  const SchedulingProblem &problem_;
-  std::vector<std::vector<Edge>> after_, before_;
-  std::vector<uint32_t> group_; ///< by task: tasks of a group use the same resources
-  uint32_t groups_ = 0;
-  std::vector<int64_t> heads_, tails_;
+  const SchedulingProblem::Mode &mode(Id task) const { return in.mode(task, modes[task]); }
+
+  const Instance &in;
+  const std::vector<Id> &modes;
+  std::vector<uint32_t> group; ///< by task: tasks of a group use the same resources
+  uint32_t groups = 0;
+  int64_t work = 0;
 };
 
-} // namespace accord
+} // namespace accord::solve

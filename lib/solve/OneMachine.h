@@ -17,4 +17,10 @@ struct Job {
 /// also bounds a resource that jobs share in parts, with `work` as their share of it. O(n log n).
 int64_t preemptiveOneMachine(std::vector<Job> jobs);
 
+/// The set that attains it: of the jobs with at least this head and this tail.
+struct CriticalSet {
+  int64_t value = 0, head = 0, tail = 0;
+};
+CriticalSet criticalSet(std::vector<Job> jobs);
+
 } // namespace accord

@@ -4,7 +4,7 @@
 namespace accord::solve {
 
 Propagator::Propagator(const Instance &in, int64_t horizon)
-    : earliest(in.heads), latest(in.size()), in(in), horizon(horizon), after(in.size()),
+    : earliest(in.heads), latest(in.size()), in(in), after(in.size()),
       before(in.size()), reaches(in.size(), std::vector<char>(in.size())),
       users(in.problem.resources.size()) {
   size_t n = in.size();

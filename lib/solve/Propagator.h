@@ -27,7 +27,6 @@ private:
   bool lower(Id t, int64_t time);
 
   const Instance &in;
-  int64_t horizon;
   bool changed = false;
   std::vector<std::vector<Edge>> after, before; ///< with the orders found
   std::vector<std::vector<char>> reaches;       ///< by precedences

@@ -1,7 +1,7 @@
 #include "lib/solve/ScheduleStep.h"
 #include "lib/analysis/Windows.h"
 #include "lib/solve/OneMachine.h"
-#include "lib/solve/SchedulingProblem.h"
+#include "lib/solve/Solve.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
@@ -110,7 +110,7 @@ private:
     size_t links = cores + machine_.memories.size();
     for (const auto &[network, index] : networks_)
       problem.addResource("network " + network, 1);
-    std::vector<uint32_t> task(graph_.operations.size());
+    std::vector<SchedulingProblem::Id> task(graph_.operations.size());
     for (OperationId id : graph_.regions[r].operations) {
       std::vector<SchedulingProblem::Usage> usage;
       RegionId body = graph_.operations[id].body;
@@ -136,7 +136,7 @@ private:
         if (auto network = linksOf(id))
           usage.push_back({static_cast<uint32_t>(links + *network), 1});
       }
-      task[id] = problem.addTask(duration, std::move(usage));
+      task[id] = problem.addTask(graph_.operations[id].name, duration, std::move(usage));
       for (OperationId before : deps_.predecessors[id])
         problem.addPrecedence(task[before], task[id]);
     }
@@ -171,7 +171,9 @@ private:
     }
 
     SchedulingProblem problem = problemOf(r);
-    SchedulingProblem::Solution solution = problem.solve({options_.improvements});
+    SolveOptions options;
+    options.effort = options_.effort;
+    SchedulingSolution solution = accord::schedule(problem, options).solution;
     RegionSchedule &out = schedule_.regions[r];
     for (size_t i = 0; i < region.operations.size(); ++i) {
       OperationId id = region.operations[i];
@@ -179,12 +181,12 @@ private:
                            graph_.operations[id].body != kNone ? -1 : costs_.operations[id].core,
                            0,
                            {solution.start[i]},
-                           {problem.tasks()[i].duration}});
+                           {problem.tasks[i].modes[0].duration}});
     }
     std::sort(out.slots.begin(), out.slots.end(), [](const Slot &a, const Slot &b) {
       return a.start != b.start ? a.start < b.start : a.operation < b.operation;
     });
-    out.length = {solution.length};
+    out.length = {solution.makespan};
     out.criticalPath = path_.length[r];
     assignInstances(out.slots);
     for (size_t c = 0; c < load.cores.size(); ++c)

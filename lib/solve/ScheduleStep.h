@@ -9,7 +9,7 @@
 namespace accord {
 
 struct ScheduleOptions {
-  unsigned improvements = 4; ///< forward-backward rounds per region (`--effort`)
+  unsigned effort = 4; ///< of `solve` for each region
 };
 
 /// One schedule per region. A repeat is one unit of count * length that holds the cores and

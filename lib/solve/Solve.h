@@ -23,6 +23,6 @@ struct SolveOptions {
 
 /// Needs a problem that `check` passes. Deterministic unless stopped. Schedules satisfy
 /// `verify(problem, solution)` of lib/verify/Scheduling.h, always.
-SchedulingResult solve(const SchedulingProblem &problem, const SolveOptions &options = {});
+SchedulingResult schedule(const SchedulingProblem &problem, const SolveOptions &options = {});
 
 } // namespace accord

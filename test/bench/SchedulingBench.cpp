@@ -1,5 +1,5 @@
 // The list scheduler and its bounds on layered random problems of growing size.
-#include "lib/solve/SchedulingProblem.h"
+#include "lib/solve/Solve.h"
 #include "test/fuzz/Random.h"
 #include <benchmark/benchmark.h>
 
@@ -13,7 +13,7 @@ static SchedulingProblem layered(int64_t tasks) {
   uint32_t bandwidth = problem.addResource("memory", 1000000);
   for (int64_t i = 0; i < tasks; ++i) {
     auto core = static_cast<uint32_t>(random.below(4));
-    problem.addTask(1000 + static_cast<int64_t>(random.below(9000)),
+    problem.addTask("", 1000 + static_cast<int64_t>(random.below(9000)),
                     {{core, 1}, {bandwidth, static_cast<int64_t>(random.below(400000))}});
     for (int edge = 0; edge < 2 && i > 0; ++edge) // to one of the 64 tasks before
       problem.addPrecedence(
@@ -26,12 +26,10 @@ static SchedulingProblem layered(int64_t tasks) {
 
 static void BM_ScheduleLayered(benchmark::State &state) {
   SchedulingProblem problem = layered(state.range(0));
-  SchedulingProblem::Solution solution;
+  SchedulingResult result;
   for (auto _ : state)
-    benchmark::DoNotOptimize(solution = problem.solve());
-  state.counters["gap_percent"] = 100.0 *
-                                  static_cast<double>(solution.length - solution.bound.length) /
-                                  static_cast<double>(solution.length);
+    benchmark::DoNotOptimize(result = schedule(problem));
+  state.counters["gap_percent"] = 100 * result.gap();
   state.SetComplexityN(state.range(0));
 }
 BENCHMARK(BM_ScheduleLayered)
