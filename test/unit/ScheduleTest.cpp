@@ -32,7 +32,7 @@ TEST(ScheduleStep, BoundHoldsForOverlappingIterations) {
       std::vector<SchedulingProblem::Usage> usage;
       if (core >= 0)
         usage.push_back({static_cast<uint32_t>(core), 1});
-      p.addTask(flat.nodes[i].duration, usage);
+      p.addTask("", flat.nodes[i].duration, usage);
       for (int before : flat.nodes[i].before)
         p.addPrecedence(static_cast<uint32_t>(before) - base, static_cast<uint32_t>(i) - base);
     }
