@@ -1,7 +1,11 @@
 #include "lib/solve/Propagator.h"
 #include <algorithm>
+#include <utility>
 
 namespace accord::solve {
+
+/// Energetic reasoning looks at all pairs of times for all tasks.
+constexpr size_t kMostForEnergy = 150;
 
 Propagator::Propagator(const Instance &in, int64_t horizon)
     : earliest(in.heads), latest(in.size()), in(in), after(in.size()),
@@ -48,52 +52,53 @@ Propagator::Propagator(const Instance &in, int64_t horizon)
         open.push_back({a, b});
 }
 
-bool Propagator::raise(Id t, int64_t time) {
-  if (time > earliest[t]) {
-    earliest[t] = time;
-    changed = true;
-  }
-  return earliest[t] <= latest[t];
-}
-bool Propagator::lower(Id t, int64_t time) {
-  if (time < latest[t]) {
-    latest[t] = time;
-    changed = true;
-  }
-  return earliest[t] <= latest[t];
+bool Propagator::deduce(const SchedulingStep &step) {
+  int64_t &bound = step.early ? earliest[step.task] : latest[step.task];
+  if (step.early ? step.time <= bound : step.time >= bound)
+    return true;
+  bound = step.time;
+  changed = true;
+  if (step.rule != Rule::Chain)
+    steps.push_back(step);
+  return earliest[step.task] <= latest[step.task];
 }
 
 bool Propagator::chains() {
+  bool before = std::exchange(changed, false), open = true;
   for (Id t : in.order)
     for (const Edge &e : after[t])
-      if (!raise(e.task, earliest[t] + in.least[t] + e.delay))
-        return false;
+      open &= deduce({Rule::Chain, e.task, 0, true, earliest[t] + in.least[t] + e.delay, 0, 0});
   for (size_t i = in.size(); i-- > 0;)
     for (const Edge &e : after[in.order[i]])
-      if (!lower(in.order[i], latest[e.task] - e.delay - in.least[in.order[i]]))
-        return false;
-  return true;
+      open &= deduce({Rule::Chain, in.order[i], 0, false,
+                      latest[e.task] - e.delay - in.least[in.order[i]], 0, 0});
+  if (changed)
+    steps.push_back({Rule::Chain, 0, 0, true, 0, 0, 0});
+  changed |= before;
+  return open;
 }
 
 bool Propagator::pairs() {
   for (size_t i = 0; i < open.size();) {
     auto [a, b] = open[i];
-    bool first = earliest[a] + in.least[a] <= latest[b], second = earliest[b] + in.least[b] <= latest[a];
+    bool first = earliest[a] + in.least[a] <= latest[b],
+         second = earliest[b] + in.least[b] <= latest[a];
     if (first && second) {
       ++i;
       continue;
     }
-    if (!first && !second)
-      return false;
     if (second)
       std::swap(a, b);
+    // b does not fit before a, so it comes after it: from now on a precedence.
+    SchedulingStep step{Rule::Pair, b, a, true, earliest[a] + in.least[a], 0, 0};
+    steps.push_back(step);
+    if (!first && !second)
+      return false;
     after[a].push_back({b, 0}), before[b].push_back({a, 0});
     ordered.push_back({a, b});
     open[i] = open.back();
     open.pop_back();
     changed = true;
-    if (!raise(b, earliest[a] + in.least[a]) || !lower(a, latest[b] - in.least[a]))
-      return false;
   }
   return true;
 }
@@ -114,14 +119,17 @@ bool Propagator::compulsory() {
     struct Step {
       int64_t from, to, used;
     };
-    std::vector<Step> steps;
+    std::vector<Step> taken;
     int64_t used = 0;
     for (size_t i = 0; i < events.size(); ++i) {
       used += events[i].second;
       if (i + 1 < events.size() && events[i + 1].first > events[i].first && used > 0)
-        steps.push_back({events[i].first, events[i + 1].first, used});
-      if (used > capacity && i + 1 < events.size() && events[i + 1].first > events[i].first)
+        taken.push_back({events[i].first, events[i + 1].first, used});
+      if (used > capacity && i + 1 < events.size() && events[i + 1].first > events[i].first) {
+        steps.push_back({Rule::Compulsory, users[r][0].task, r, true, 0, events[i].first,
+                         events[i + 1].first});
         return false;
+      }
     }
     for (const User &u : users[r]) {
       int64_t ownFrom = latest[u.task], ownTo = earliest[u.task] + u.duration;
@@ -129,15 +137,16 @@ bool Propagator::compulsory() {
         int64_t others = s.used - (s.from >= ownFrom && s.to <= ownTo ? u.amount : 0);
         return others + u.amount > capacity;
       };
-      for (const Step &s : steps)
-        if (s.from < earliest[u.task] + u.duration && s.to > earliest[u.task] && full(s))
-          if (!raise(u.task, s.to))
-            return false;
-      for (size_t i = steps.size(); i-- > 0;)
-        if (steps[i].from < latest[u.task] + u.duration && steps[i].to > latest[u.task] &&
-            full(steps[i]))
-          if (!lower(u.task, steps[i].from - u.duration))
-            return false;
+      for (const Step &s : taken)
+        if (s.from < earliest[u.task] + u.duration && s.to > earliest[u.task] && full(s) &&
+            !deduce({Rule::Compulsory, u.task, r, true, s.to, s.from, s.to}))
+          return false;
+      for (size_t i = taken.size(); i-- > 0;) {
+        const Step &s = taken[i];
+        if (s.from < latest[u.task] + u.duration && s.to > latest[u.task] && full(s) &&
+            !deduce({Rule::Compulsory, u.task, r, false, s.from - u.duration, s.from, s.to}))
+          return false;
+      }
     }
   }
   return true;
@@ -172,17 +181,21 @@ bool Propagator::energy() {
         };
         for (const User &u : users[r])
           need += static_cast<__int128>(u.amount) * inside(u);
-        if (need > room)
+        if (need > room) {
+          steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, from, to});
           return false;
+        }
         for (const User &u : users[r]) {
           __int128 rest = room - (need - static_cast<__int128>(u.amount) * inside(u));
           int64_t most = static_cast<int64_t>(rest / u.amount); // of the interval, for this task
           int64_t left = u.duration - std::max<int64_t>(0, from - earliest[u.task]),
                   right = u.duration -
                           std::max<int64_t>(0, latest[u.task] + u.duration - to);
-          if (std::min(to - from, left) > most && !raise(u.task, to - most))
+          if (std::min(to - from, left) > most &&
+              !deduce({Rule::Energy, u.task, r, true, to - most, from, to}))
             return false;
-          if (std::min(to - from, right) > most && !lower(u.task, from + most - u.duration))
+          if (std::min(to - from, right) > most &&
+              !deduce({Rule::Energy, u.task, r, false, from + most - u.duration, from, to}))
             return false;
         }
       }
@@ -198,7 +211,7 @@ bool Propagator::run() {
     changed = false;
     if (!chains() || !pairs() || !compulsory())
       return false;
-    if (!changed && !energy())
+    if (!changed && in.size() <= kMostForEnergy && !energy())
       return false;
   } while (changed);
   return true;

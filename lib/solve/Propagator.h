@@ -1,5 +1,6 @@
 // What follows for the windows of tasks if the makespan is at most some length.
 #pragma once
+#include "lib/model/SchedulingResult.h"
 #include "lib/solve/Instance.h"
 
 namespace accord::solve {
@@ -9,12 +10,13 @@ namespace accord::solve {
 class Propagator {
 public:
   Propagator(const Instance &instance, int64_t horizon);
-  /// False: no schedule of at most the horizon exists.
+  /// False: no schedule of at most the horizon exists; `steps` prove it.
   bool run();
 
   std::vector<int64_t> earliest, latest; ///< starts, by task
   /// Pairs that cannot run at the same time and whose order follows: before, after.
   std::vector<std::pair<Id, Id>> ordered;
+  std::vector<SchedulingStep> steps; ///< what was deduced, in order
   /// Pairs that cannot run at the same time and whose order is open.
   std::vector<std::pair<Id, Id>> disjoint() const;
 
@@ -23,8 +25,9 @@ private:
   bool pairs();
   bool compulsory();
   bool energy();
-  bool raise(Id t, int64_t time);
-  bool lower(Id t, int64_t time);
+  using Rule = SchedulingStep::Rule;
+  /// A deduction that is kept if it says more than is known. False: the window closes.
+  bool deduce(const SchedulingStep &step);
 
   const Instance &in;
   bool changed = false;

@@ -1,9 +1,8 @@
-// Serial schedule generation in both directions of time, and the search around it, for problems of
-// some thousand tasks without memories.
+// Serial schedule generation in both directions of time, for problems of some thousand tasks
+// without memories.
 #pragma once
 #include "lib/solve/Instance.h"
 #include "lib/solve/Profile.h"
-#include <random>
 
 namespace accord::solve {
 
@@ -28,11 +27,5 @@ private:
   std::vector<std::pair<int64_t, Id>> heap;
   int64_t longest = 0, work = 0;
 };
-
-/// Forward-backward improvement (Tormos, Lova 2001) of what `solution` has, then of schedules with
-/// randomly moved priorities around the best, until the makespan is `bound` or `limit` tasks have
-/// been placed. Modes stay. Deterministic for a seed. True if the solution became better.
-bool improve(const Instance &instance, SchedulingSolution &solution, int64_t bound, int64_t limit,
-             std::mt19937_64 &random);
 
 } // namespace accord::solve

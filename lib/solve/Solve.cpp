@@ -1,62 +1,263 @@
 // Bounds first, then schedules, then Z3 on what is left between them.
 #include "lib/solve/Solve.h"
 #include "lib/solve/Bounds.h"
+#include "lib/solve/Improve.h"
 #include "lib/solve/ListScheduler.h"
-#include "lib/solve/SerialScheduler.h"
+#include "lib/solve/Oracle.h"
+#include <cmath>
+#include <thread>
 
 namespace accord {
 namespace solve {
 namespace {
 
+using Kind = SchedulingBound::Kind;
+using Status = SchedulingResult::Status;
+
+/// Problems above are scheduled by parallel lists, not by populations of serial ones.
+constexpr size_t kMostForPopulations = 1500;
+constexpr size_t kMostForWindows = 3000;
+/// Literals of one encoding; above, times are counted in larger units.
+constexpr int64_t kMostLiterals = 60'000;
+
+/// Interrupts Z3 when someone wants to stop.
+class Watch {
+public:
+  Watch(Oracle &oracle, const std::atomic<bool> *stop) {
+    if (stop)
+      thread = std::thread([this, &oracle, stop] {
+        while (!over) {
+          if (*stop)
+            oracle.interrupt();
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+      });
+  }
+  ~Watch() {
+    over = true;
+    if (thread.joinable())
+      thread.join();
+  }
+
+private:
+  std::atomic<bool> over = false;
+  std::thread thread;
+};
+
 class Solver {
 public:
   Solver(const SchedulingProblem &problem, const SolveOptions &options)
-      : in(problem), options(options) {}
+      : in(problem), modes(in), options(options), random(1) {
+    // Each step of effort doubles the work; lists look at every task a few times at least.
+    double passes = options.effort == 0 ? 0 : 8 * std::pow(4.0, options.effort - 4.0);
+    double most = std::ldexp(1.0, 21) * std::pow(2.0, options.effort - 10.0);
+    double n = static_cast<double>(in.size());
+    listWork = static_cast<int64_t>(std::max(std::min(passes * n, most), 2 * n * options.effort));
+    solverWork = options.effort < 6
+                     ? 0
+                     : static_cast<uint64_t>(1e8 * std::pow(2.0, options.effort - 10.0));
+  }
 
   SchedulingResult run() {
-    result.bound = simpleBound(in);
-    result.solution.start.assign(in.size(), 0), result.solution.mode.assign(in.size(), 0);
-    lists();
-    result.status = SchedulingResult::Status::Feasible;
+    raise(simpleBound(in), "bounds");
+    start();
+    if (!finished())
+      lists();
+    if (!finished())
+      windows();
+    if (!finished())
+      oracle();
+    if (!closed() && result.status != Status::Infeasible)
+      result.stopped = stopped() ? "interrupted" : "work limit";
     return std::move(result);
   }
 
 private:
-  /// Parallel list scheduling by longest tail, then forward-backward improvement (Tormos, Lova
-  /// 2001).
-  void lists() {
-    std::vector<Id> modes(in.size(), 0);
-    ListScheduler list(in, modes);
+  bool stopped() const { return options.stop && *options.stop; }
+  bool found() const { return result.status == Status::Feasible; }
+  int64_t makespan() const { return result.solution.makespan; }
+  bool closed() const {
+    return found() && (makespan() <= result.bound.value || result.gap() <= options.gap);
+  }
+  bool finished() const { return closed() || result.status == Status::Infeasible || stopped(); }
+  void tell(const char *phase) {
+    if (options.progress)
+      options.progress({phase, found() ? makespan() : 0, result.bound.value});
+  }
+  void raise(SchedulingBound bound, const char *phase) {
+    if (bound.value <= result.bound.value && result.bound.kind != Kind::Nothing)
+      return;
+    result.bound = std::move(bound);
+    tell(phase);
+  }
+  void keep(SchedulingSolution solution, const char *phase) {
+    if (found() && solution.makespan >= makespan())
+      return;
+    result.status = Status::Feasible;
+    result.solution = std::move(solution);
+    tell(phase);
+  }
+
+  /// A first schedule.
+  void start() {
+    auto chosen = modes.first();
+    if (!chosen)
+      return;
     std::vector<int64_t> key(in.size());
     for (Id t = 0; t < in.size(); ++t)
       key[t] = -(in.tails[t] + in.least[t]);
+    if (!in.problem.buffers.empty()) {
+      if (auto first = firstWithMemories(in, modes, *chosen, key, random))
+        keep(std::move(*first), "lists");
+      return;
+    }
+    ListScheduler list(in, *chosen);
     std::vector<int64_t> current = list.run(key, false);
-    keep(current, modes, list.lengthOf(current));
-    for (unsigned round = 0; round < options.effort && !done(); ++round) {
+    keep({current, *chosen, list.lengthOf(current)}, "lists");
+    for (unsigned round = 0; round < options.effort && !finished(); ++round) {
+      // Backward in time what ends last goes first, then forward (Tormos, Lova 2001).
       for (Id t = 0; t < in.size(); ++t)
-        key[t] = -(current[t] + in.mode(t, modes[t]).duration);
+        key[t] = -(current[t] + in.mode(t, (*chosen)[t]).duration);
       std::vector<int64_t> reversed = list.run(key, true);
       int64_t length = list.lengthOf(reversed);
       for (Id t = 0; t < in.size(); ++t)
-        key[t] = length - (reversed[t] + in.mode(t, modes[t]).duration);
-      keep(key, modes, length); // right-justified, it is a schedule too
+        key[t] = length - (reversed[t] + in.mode(t, (*chosen)[t]).duration);
       current = list.run(key, false);
-      keep(current, modes, list.lengthOf(current));
+      keep({current, *chosen, list.lengthOf(current)}, "lists");
     }
   }
 
-  void keep(const std::vector<int64_t> &start, const std::vector<Id> &modes, int64_t makespan) {
-    if (found && makespan >= result.solution.makespan)
+  void lists() {
+    if (!found() || in.size() > kMostForPopulations)
       return;
-    found = true;
-    result.solution = {start, modes, makespan};
+    SchedulingSolution best = result.solution;
+    ImproveLimits limits{result.bound.value, listWork, options.stop};
+    if (in.problem.buffers.empty() ? improve(in, modes, best, limits, random)
+                                   : improveWithMemories(in, modes, best, limits, random))
+      keep(std::move(best), "lists");
   }
-  bool done() const { return found && result.solution.makespan <= result.bound.value; }
+
+  /// The longest makespan at which the windows of tasks close, by bisection.
+  void windows() {
+    if (in.size() > kMostForWindows || options.effort == 0)
+      return;
+    int64_t low = result.bound.value, high = found() ? makespan() : serial();
+    while (low < high && !stopped()) {
+      int64_t middle = low + (high - low) / 2;
+      Propagator propagator(in, middle);
+      if (propagator.run()) {
+        high = middle;
+        continue;
+      }
+      low = middle + 1;
+      raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
+    }
+  }
+
+  /// One task after the other: no schedule need be longer.
+  int64_t serial() const {
+    int64_t sum = 0;
+    for (const auto &task : in.problem.tasks) {
+      int64_t most = 0;
+      for (const auto &mode : task.modes)
+        most = std::max(most, mode.duration);
+      sum += most;
+    }
+    for (const auto &p : in.problem.precedences)
+      sum += p.delay;
+    return sum;
+  }
+
+  /// Z3 on what is left.
+  void oracle() {
+    if (solverWork == 0 || in.size() > kMostForWindows)
+      return;
+    int64_t horizon = found() ? makespan() - 1 : serial();
+    while (!finished() && solverWork > 0) {
+      Propagator propagator(in, horizon);
+      if (!propagator.run()) {
+        // Not by the verifier's rules at `bound` alone, but here at the horizon: a proof as well.
+        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
+              "bounds");
+        if (!found())
+          result.status = Status::Infeasible;
+        return;
+      }
+      int64_t unit = 1;
+      while (literalsOf(in, propagator, unit) > kMostLiterals)
+        unit *= 2;
+      Oracle oracle(in, propagator, horizon, unit);
+      Watch watch(oracle, options.stop);
+      if (unit == 1 ? exact(oracle, horizon) : coarse(oracle, horizon, unit))
+        return;
+      if (horizon < makespan())
+        continue;
+      horizon = makespan() - 1;
+    }
+  }
+
+  Oracle::Answer ask(Oracle &oracle, int64_t makespan, uint64_t limit, SchedulingSolution &answer) {
+    uint64_t before = oracle.work();
+    Oracle::Answer said = oracle.ask(makespan, std::min(limit, solverWork), answer);
+    uint64_t spent = std::max<uint64_t>(oracle.work() - before, 1000);
+    solverWork -= std::min(solverWork, spent);
+    result.work += static_cast<int64_t>(spent);
+    return said;
+  }
+
+  /// From above: each schedule found is one better, until there is none. True: nothing is left.
+  bool exact(Oracle &oracle, int64_t horizon) {
+    for (int64_t target = horizon; !finished();) {
+      SchedulingSolution answer;
+      switch (ask(oracle, target, solverWork, answer)) {
+      case Oracle::Answer::No:
+        if (!found()) {
+          result.status = Status::Infeasible;
+          return true;
+        }
+        raise({target + 1, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        return true;
+      case Oracle::Answer::Unknown:
+        return true;
+      case Oracle::Answer::Yes:
+        keep(std::move(answer), "z3");
+        target = std::max(makespan() - 1, result.bound.value);
+        if (!found())
+          return true;
+      }
+    }
+    return true;
+  }
+
+  /// With times in units, by bisection from both sides. True: nothing is left to try.
+  bool coarse(Oracle &oracle, int64_t horizon, int64_t unit) {
+    int64_t low = result.bound.value, high = horizon + 1; // the relaxed problem: low..high
+    while (low < high && !finished()) {
+      int64_t middle = low + (high - low) / 2;
+      SchedulingSolution answer;
+      Oracle::Answer said = ask(oracle, middle, solverWork / 4, answer);
+      if (said == Oracle::Answer::Unknown)
+        break;
+      if (said == Oracle::Answer::No) {
+        low = middle + 1;
+        raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        continue;
+      }
+      high = middle;
+      if (auto real = inOrderOf(in, answer)) // the relaxed order, in true time
+        keep(std::move(*real), "z3");
+    }
+    (void)unit;
+    return true;
+  }
 
   Instance in;
+  Modes modes;
   const SolveOptions &options;
+  std::mt19937_64 random;
   SchedulingResult result;
-  bool found = false;
+  int64_t listWork = 0;
+  uint64_t solverWork = 0;
 };
 
 } // namespace

@@ -1,0 +1,174 @@
+#include "lib/solve/Improve.h"
+#include "lib/solve/MemoryScheduler.h"
+#include "lib/solve/SerialScheduler.h"
+
+namespace accord::solve {
+namespace {
+
+/// A schedule as the search keeps it.
+struct Individual {
+  std::vector<int64_t> start;
+  std::vector<Id> mode;
+  int64_t makespan = INT64_MAX;
+};
+
+} // namespace
+
+bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
+             const ImproveLimits &limits, std::mt19937_64 &random) {
+  constexpr size_t kPopulation = 40;
+  SerialScheduler scheduler(in);
+  size_t n = in.size();
+  std::vector<int64_t> key(n);
+  std::uniform_real_distribution<double> share(0, 1);
+  bool better = false;
+  auto spent = [&] {
+    return best.makespan <= limits.bound || scheduler.placed() >= limits.work ||
+           (limits.stop && *limits.stop);
+  };
+  auto keep = [&](const Individual &one) {
+    if (one.makespan >= best.makespan)
+      return;
+    best.start = one.start, best.mode = one.mode, best.makespan = one.makespan;
+    better = true;
+  };
+  /// Backward in time what ends last goes first, then forward, while it helps.
+  auto justify = [&](Individual &one) {
+    for (;;) {
+      for (Id t = 0; t < n; ++t)
+        key[t] = -(one.start[t] + in.mode(t, one.mode[t]).duration);
+      const auto &reversed = scheduler.run(key, one.mode, true);
+      int64_t middle = scheduler.length();
+      for (Id t = 0; t < n; ++t)
+        key[t] = middle - reversed[t] - in.mode(t, one.mode[t]).duration;
+      const auto &forward = scheduler.run(key, one.mode, false);
+      bool helps = scheduler.length() < one.makespan;
+      if (scheduler.length() <= one.makespan) {
+        one.start = forward;
+        one.makespan = scheduler.length();
+      }
+      if (!helps || spent())
+        return keep(one);
+    }
+  };
+  auto decode = [&](Individual &one) {
+    one.start = scheduler.run(key, one.mode, false);
+    one.makespan = scheduler.length();
+    justify(one);
+  };
+  std::vector<Individual> all;
+  while (!spent()) {
+    // A new population around the longest-tail rule, with the best so far in it.
+    all.assign(1, {best.start, best.mode, best.makespan});
+    justify(all[0]);
+    for (size_t i = 1; i < kPopulation && !spent(); ++i) {
+      Individual one{{}, best.mode, INT64_MAX};
+      double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) / kPopulation;
+      for (Id t = 0; t < n; ++t)
+        key[t] = -(in.tails[t] + in.least[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
+      if (i > kPopulation / 2)
+        for (size_t k = 0; k < i; ++k)
+          modes.mutate(one.mode, random);
+      decode(one);
+      all.push_back(std::move(one));
+    }
+    for (unsigned stale = 0; stale < 20 * kPopulation && !spent();) {
+      const Individual &a = all[random() % all.size()], &b = all[random() % all.size()],
+                       &c = all[random() % all.size()];
+      const Individual &father = a.makespan < b.makespan ? a : b, &mother = c;
+      Individual child{{}, father.mode, INT64_MAX};
+      double cut = share(random) * static_cast<double>(father.makespan);
+      bool early = random() & 1;
+      for (Id t = 0; t < n; ++t) {
+        bool fromFather = (static_cast<double>(father.start[t]) < cut) == early;
+        // The other parent's order stays behind (before) what the first gave.
+        int64_t base = early ? (fromFather ? 0 : father.makespan) : (fromFather ? mother.makespan : 0);
+        key[t] = base + (fromFather ? father : mother).start[t];
+      }
+      if (random() % 4 == 0)
+        for (unsigned i = 0; i < 1 + n / 20; ++i)
+          std::swap(key[random() % n], key[random() % n]);
+      if (!modes.free()) {
+        for (Id t = 0; t < n; ++t)
+          if ((static_cast<double>(father.start[t]) < cut) != early)
+            child.mode[t] = mother.mode[t];
+        if (!modes.allowed(child.mode))
+          child.mode = father.mode;
+        while (random() % 2)
+          modes.mutate(child.mode, random);
+      }
+      decode(child);
+      size_t worst = 0;
+      bool twin = false;
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (all[i].makespan > all[worst].makespan)
+          worst = i;
+        twin |= all[i].makespan == child.makespan && all[i].start == child.start;
+      }
+      ++stale;
+      if (!twin && child.makespan <= all[worst].makespan) {
+        if (child.makespan < all[worst].makespan)
+          stale = 0;
+        all[worst] = std::move(child);
+      }
+    }
+  }
+  return better;
+}
+
+std::optional<SchedulingSolution> inOrderOf(const Instance &in, const SchedulingSolution &relaxed) {
+  if (!in.problem.buffers.empty())
+    return MemoryScheduler(in).run(relaxed.start, relaxed.mode);
+  SerialScheduler scheduler(in);
+  SchedulingSolution out{scheduler.run(relaxed.start, relaxed.mode, false), relaxed.mode, 0};
+  out.makespan = scheduler.length();
+  return out;
+}
+
+std::optional<SchedulingSolution> firstWithMemories(const Instance &in, const Modes &modes,
+                                                    std::vector<Id> chosen,
+                                                    std::vector<int64_t> key,
+                                                    std::mt19937_64 &random) {
+  MemoryScheduler scheduler(in);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<int64_t> tried = key;
+  double width = static_cast<double>(in.path());
+  for (unsigned round = 0; round < 200; ++round) {
+    if (auto found = scheduler.run(tried, chosen))
+      return found;
+    if (auto found = scheduler.lean(tried, chosen))
+      return found;
+    for (Id t = 0; t < in.size(); ++t)
+      tried[t] = key[t] + static_cast<int64_t>(width * share(random) * share(random));
+    modes.mutate(chosen, random);
+  }
+  return std::nullopt;
+}
+
+bool improveWithMemories(const Instance &in, const Modes &modes, SchedulingSolution &best,
+                         const ImproveLimits &limits, std::mt19937_64 &random) {
+  MemoryScheduler scheduler(in);
+  std::uniform_real_distribution<double> share(0, 1);
+  SchedulingSolution current = best;
+  std::vector<int64_t> key(in.size());
+  bool better = false;
+  while (best.makespan > limits.bound && scheduler.placed() < limits.work &&
+         !(limits.stop && *limits.stop)) {
+    double width = static_cast<double>(current.makespan) * 0.5 * share(random) * share(random);
+    std::vector<Id> chosen = current.mode;
+    for (Id t = 0; t < in.size(); ++t)
+      key[t] = current.start[t] +
+               (random() % 4 == 0 ? static_cast<int64_t>(width * (2 * share(random) - 1)) : 0);
+    if (!modes.free() && random() % 2)
+      modes.mutate(chosen, random);
+    auto next = scheduler.run(key, chosen);
+    if (!next || next->makespan > current.makespan)
+      continue;
+    current = std::move(*next);
+    if (current.makespan < best.makespan)
+      best = current, better = true;
+  }
+  return better;
+}
+
+} // namespace accord::solve
