@@ -7,7 +7,9 @@ namespace accord {
 
 /// One step of a proof by windows: in every schedule shorter than the bound, task `task` starts at
 /// `time` or later (`early`), or at `time` or earlier. Steps rest on chains of precedences and on
-/// the steps before them.
+/// the steps before them; the order that a Pair gives is a precedence for those after it. A Set
+/// step that is not early gives `time` as what follows the end of `task` at least, whatever the
+/// makespan.
 struct SchedulingStep {
   enum class Rule : uint8_t {
     Chain,      ///< by precedences (of all tasks at once; `task` and `time` say nothing)
@@ -15,12 +17,15 @@ struct SchedulingStep {
                 ///< or after (not early) `other`
     Compulsory, ///< what others certainly use of resource `other` at any time of [from, to)
     Energy,     ///< what others need at least of resource `other` in [from, to)
+    Set,        ///< `tasks` all precede (early) or follow `task` and share resource `other`: least
+                ///< head + work / capacity, rounded up, + least chain from their ends to `task`
   };
   Rule rule = Rule::Chain;
   SchedulingProblem::Id task = 0, other = 0;
   bool early = true;
   int64_t time = 0;
   int64_t from = 0, to = 0;
+  std::vector<SchedulingProblem::Id> tasks; ///< of a Set
 };
 
 /// No schedule is shorter than `value`, and what proves it.

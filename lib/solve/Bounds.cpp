@@ -55,6 +55,21 @@ int64_t valueOf(const Instance &in, Id resource, const std::vector<Id> &tasks) {
 
 } // namespace
 
+/// With heads and tails that rest on steps, a bound is a proof by windows at one less.
+static SchedulingBound withSteps(const Instance &in, SchedulingBound bound) {
+  if (in.steps.empty() || bound.value == 0)
+    return bound;
+  SchedulingBound out{bound.value, SchedulingBound::Kind::Windows, {}, 0, in.steps, bound.proof};
+  if (bound.kind == SchedulingBound::Kind::Set) {
+    int64_t head = INT64_MAX, tail = INT64_MAX;
+    for (Id t : bound.tasks)
+      head = std::min(head, in.heads[t]), tail = std::min(tail, in.tails[t]);
+    out.steps.push_back({SchedulingStep::Rule::Energy, bound.tasks[0], bound.resource, true, 0,
+                         head, bound.value - 1 - tail, {}});
+  }
+  return out;
+}
+
 SchedulingBound simpleBound(const Instance &in) {
   SchedulingBound best = longestChain(in);
   for (Id r = 0; r < in.problem.resources.size(); ++r) {
@@ -79,7 +94,7 @@ SchedulingBound simpleBound(const Instance &in) {
         best = {value, SchedulingBound::Kind::Set, candidate, r, {}, in.problem.resources[r].name};
       }
   }
-  return best;
+  return withSteps(in, std::move(best));
 }
 
 } // namespace accord::solve

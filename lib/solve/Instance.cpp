@@ -46,6 +46,9 @@ Instance::Instance(const SchedulingProblem &problem) : problem(problem) {
       if (--waiting[e.task] == 0)
         order.push_back(e.task);
 
+  position.resize(n);
+  for (size_t i = 0; i < n; ++i)
+    position[order[i]] = static_cast<int64_t>(i);
   heads.assign(n, 0), tails.assign(n, 0);
   for (Id t : order)
     if (certain[t])

@@ -8,7 +8,7 @@ namespace accord::solve {
 constexpr size_t kMostForEnergy = 150;
 
 Propagator::Propagator(const Instance &in, int64_t horizon)
-    : earliest(in.heads), latest(in.size()), in(in), after(in.size()),
+    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), after(in.size()),
       before(in.size()), reaches(in.size(), std::vector<char>(in.size())),
       users(in.problem.resources.size()) {
   size_t n = in.size();
@@ -67,13 +67,13 @@ bool Propagator::chains() {
   bool before = std::exchange(changed, false), open = true;
   for (Id t : in.order)
     for (const Edge &e : after[t])
-      open &= deduce({Rule::Chain, e.task, 0, true, earliest[t] + in.least[t] + e.delay, 0, 0});
+      open &= deduce({Rule::Chain, e.task, 0, true, earliest[t] + in.least[t] + e.delay, 0, 0, {}});
   for (size_t i = in.size(); i-- > 0;)
     for (const Edge &e : after[in.order[i]])
       open &= deduce({Rule::Chain, in.order[i], 0, false,
-                      latest[e.task] - e.delay - in.least[in.order[i]], 0, 0});
+                      latest[e.task] - e.delay - in.least[in.order[i]], 0, 0, {}});
   if (changed)
-    steps.push_back({Rule::Chain, 0, 0, true, 0, 0, 0});
+    steps.push_back({Rule::Chain, 0, 0, true, 0, 0, 0, {}});
   changed |= before;
   return open;
 }
@@ -90,7 +90,7 @@ bool Propagator::pairs() {
     if (second)
       std::swap(a, b);
     // b does not fit before a, so it comes after it: from now on a precedence.
-    SchedulingStep step{Rule::Pair, b, a, true, earliest[a] + in.least[a], 0, 0};
+    SchedulingStep step{Rule::Pair, b, a, true, earliest[a] + in.least[a], 0, 0, {}};
     steps.push_back(step);
     if (!first && !second)
       return false;
@@ -127,7 +127,7 @@ bool Propagator::compulsory() {
         taken.push_back({events[i].first, events[i + 1].first, used});
       if (used > capacity && i + 1 < events.size() && events[i + 1].first > events[i].first) {
         steps.push_back({Rule::Compulsory, users[r][0].task, r, true, 0, events[i].first,
-                         events[i + 1].first});
+                         events[i + 1].first, {}});
         return false;
       }
     }
@@ -139,12 +139,12 @@ bool Propagator::compulsory() {
       };
       for (const Step &s : taken)
         if (s.from < earliest[u.task] + u.duration && s.to > earliest[u.task] && full(s) &&
-            !deduce({Rule::Compulsory, u.task, r, true, s.to, s.from, s.to}))
+            !deduce({Rule::Compulsory, u.task, r, true, s.to, s.from, s.to, {}}))
           return false;
       for (size_t i = taken.size(); i-- > 0;) {
         const Step &s = taken[i];
         if (s.from < latest[u.task] + u.duration && s.to > latest[u.task] && full(s) &&
-            !deduce({Rule::Compulsory, u.task, r, false, s.from - u.duration, s.from, s.to}))
+            !deduce({Rule::Compulsory, u.task, r, false, s.from - u.duration, s.from, s.to, {}}))
           return false;
       }
     }
@@ -182,7 +182,7 @@ bool Propagator::energy() {
         for (const User &u : users[r])
           need += static_cast<__int128>(u.amount) * inside(u);
         if (need > room) {
-          steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, from, to});
+          steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, from, to, {}});
           return false;
         }
         for (const User &u : users[r]) {
@@ -192,10 +192,10 @@ bool Propagator::energy() {
                   right = u.duration -
                           std::max<int64_t>(0, latest[u.task] + u.duration - to);
           if (std::min(to - from, left) > most &&
-              !deduce({Rule::Energy, u.task, r, true, to - most, from, to}))
+              !deduce({Rule::Energy, u.task, r, true, to - most, from, to, {}}))
             return false;
           if (std::min(to - from, right) > most &&
-              !deduce({Rule::Energy, u.task, r, false, from + most - u.duration, from, to}))
+              !deduce({Rule::Energy, u.task, r, false, from + most - u.duration, from, to, {}}))
             return false;
         }
       }

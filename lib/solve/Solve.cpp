@@ -59,6 +59,8 @@ public:
   }
 
   SchedulingResult run() {
+    if (options.effort > 0)
+      in.strengthen(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
     raise(simpleBound(in), "bounds");
     start();
     if (!finished())
