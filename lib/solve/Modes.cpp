@@ -116,6 +116,54 @@ std::optional<std::vector<Id>> Modes::first() const {
   return modes;
 }
 
+std::vector<int64_t> Modes::slackOf(const std::vector<Id> &modes) const {
+  std::vector<int64_t> head(in.size()), tail(in.size());
+  auto duration = [&](Id t) { return in.mode(t, modes[t]).duration; };
+  for (Id t : in.order)
+    for (const Edge &e : in.after(t))
+      head[e.task] = std::max(head[e.task], head[t] + duration(t) + e.delay);
+  int64_t longest = 0;
+  for (size_t i = in.size(); i-- > 0;) {
+    Id t = in.order[i];
+    for (const Edge &e : in.after(t))
+      tail[t] = std::max(tail[t], tail[e.task] + duration(e.task) + e.delay);
+    longest = std::max(longest, head[t] + duration(t) + tail[t]);
+  }
+  for (Id t = 0; t < in.size(); ++t)
+    head[t] = longest - head[t] - duration(t) - tail[t];
+  return head;
+}
+
+std::vector<int64_t> Modes::slacks(const std::vector<Id> &from, size_t count) const {
+  std::vector<int64_t> all, some, slack = slackOf(from);
+  for (Id t : choices)
+    all.push_back(slack[t]);
+  std::sort(all.begin(), all.end());
+  for (size_t i = 0; i < count && !all.empty(); ++i)
+    some.push_back(all[i * (all.size() - 1) / std::max<size_t>(count - 1, 1)] - (i == 0));
+  some.erase(std::unique(some.begin(), some.end()), some.end());
+  return some;
+}
+
+std::vector<Id> Modes::relaxed(const std::vector<Id> &from, int64_t slack) const {
+  std::vector<int64_t> have = slackOf(from);
+  std::vector<Id> modes = from;
+  auto work = [&](Id t, Id m) {
+    double sum = 0;
+    const auto &mode = in.mode(t, m);
+    for (const auto &use : mode.usage)
+      sum += static_cast<double>(use.amount) * static_cast<double>(mode.duration) /
+             static_cast<double>(std::max<int64_t>(in.problem.resources[use.of].capacity, 1));
+    return sum;
+  };
+  for (Id t : choices)
+    if (have[t] > slack && !in.mode(t, from[t]).absent)
+      for (Id m : usable[t])
+        if (!in.mode(t, m).absent && work(t, m) < work(t, modes[t]))
+          modes[t] = m;
+  return allowed(modes) ? modes : from;
+}
+
 void Modes::mutate(std::vector<Id> &modes, std::mt19937_64 &random) const {
   if (choices.empty())
     return;

@@ -113,19 +113,31 @@ private:
         keep(std::move(*first), "lists");
       return;
     }
-    ListScheduler list(in, *chosen);
+    improveByLists(*chosen);
+    for (int64_t slack : modes.slacks(*chosen, options.effort == 0 ? 0 : 8))
+      improveByLists(modes.relaxed(*chosen, slack));
+  }
+
+  /// A list schedule by longest tail, then backward in time what ends last goes first, and forward
+  /// again (Tormos, Lova 2001).
+  void improveByLists(const std::vector<Id> &chosen) {
+    if (found() && finished())
+      return;
+    ListScheduler list(in, chosen);
+    std::vector<int64_t> key(in.size());
+    for (Id t = 0; t < in.size(); ++t)
+      key[t] = -(in.tails[t] + in.least[t]);
     std::vector<int64_t> current = list.run(key, false);
-    keep({current, *chosen, list.lengthOf(current)}, "lists");
+    keep({current, chosen, list.lengthOf(current)}, "lists");
     for (unsigned round = 0; round < options.effort && !finished(); ++round) {
-      // Backward in time what ends last goes first, then forward (Tormos, Lova 2001).
       for (Id t = 0; t < in.size(); ++t)
-        key[t] = -(current[t] + in.mode(t, (*chosen)[t]).duration);
+        key[t] = -(current[t] + in.mode(t, chosen[t]).duration);
       std::vector<int64_t> reversed = list.run(key, true);
       int64_t length = list.lengthOf(reversed);
       for (Id t = 0; t < in.size(); ++t)
-        key[t] = length - (reversed[t] + in.mode(t, (*chosen)[t]).duration);
+        key[t] = length - (reversed[t] + in.mode(t, chosen[t]).duration);
       current = list.run(key, false);
-      keep({current, *chosen, list.lengthOf(current)}, "lists");
+      keep({current, chosen, list.lengthOf(current)}, "lists");
     }
   }
 
