@@ -55,7 +55,7 @@ public:
     listWork = static_cast<int64_t>(std::max(std::min(passes * n, most), 2 * n * options.effort));
     solverWork = options.effort < 6
                      ? 0
-                     : static_cast<uint64_t>(1e8 * std::pow(2.0, options.effort - 10.0));
+                     : static_cast<uint64_t>(2.5e8 * std::pow(2.0, options.effort - 10.0));
   }
 
   SchedulingResult run() {
