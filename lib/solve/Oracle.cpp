@@ -45,11 +45,14 @@ struct Oracle::Encoding {
     for (Id t = 0; t < in.size(); ++t) {
       earliest.push_back(windows.earliest[t] / unit);
       latest.push_back(windows.latest[t] < 0 ? -1 : windows.latest[t] / unit);
-      impossible |= windows.latest[t] < windows.earliest[t];
+      if (windows.latest[t] < windows.earliest[t]) {
+        impossible |= in.certain[t];
+        latest[t] = earliest[t]; // does not happen: see `tasks`
+      }
     }
     if (impossible)
       return;
-    tasks();
+    tasks(windows);
     for (const auto &p : in.problem.precedences)
       order(p.before, p.after, p.delay, nullptr);
     for (auto [before, after] : windows.ordered)
@@ -116,7 +119,7 @@ struct Oracle::Encoding {
 
   // ---- Constraints.
 
-  void tasks() {
+  void tasks(const Propagator &windows) {
     for (Id t = 0; t < in.size(); ++t) {
       auto &mine = started.emplace_back();
       for (int64_t time = earliest[t]; time < latest[t]; ++time) {
@@ -126,7 +129,8 @@ struct Oracle::Encoding {
       }
       auto &modes = usable.emplace_back();
       for (Id m = 0; m < in.problem.tasks[t].modes.size(); ++m)
-        if (in.fits(in.mode(t, m)))
+        if (in.fits(in.mode(t, m)) &&
+            (in.mode(t, m).absent || windows.latest[t] >= windows.earliest[t]))
           modes.push_back(m);
       auto &literals = chosen.emplace_back();
       if (modes.empty())

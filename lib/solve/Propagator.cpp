@@ -205,7 +205,7 @@ bool Propagator::energy() {
 
 bool Propagator::run() {
   for (Id t = 0; t < in.size(); ++t)
-    if (earliest[t] > latest[t])
+    if (in.certain[t] && earliest[t] > latest[t]) // another one does not happen, then
       return false;
   do {
     changed = false;

@@ -96,6 +96,9 @@ private:
     if (found() && solution.makespan >= makespan())
       return;
     result.status = Status::Feasible;
+    for (Id t = 0; t < in.size(); ++t)
+      if (in.mode(t, solution.mode[t]).absent)
+        solution.start[t] = 0;
     result.solution = std::move(solution);
     tell(phase);
   }
