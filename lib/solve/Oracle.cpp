@@ -34,6 +34,7 @@ struct Oracle::Encoding {
   };
   std::map<Running, z3::expr> running;
   std::map<std::pair<size_t, int64_t>, z3::expr> lives;
+  std::map<int64_t, z3::expr> goes;
   z3::expr none; ///< for constants
   size_t count = 0;
   bool impossible = false;
@@ -244,6 +245,20 @@ struct Oracle::Encoding {
     }
   }
 
+  /// Implied by: some task is not over at `time`.
+  Truth ongoing(int64_t time) {
+    auto known = goes.find(time);
+    if (known != goes.end())
+      return {-1, known->second};
+    z3::expr fresh = boolean();
+    for (Id t = 0; t < in.size(); ++t)
+      for (Id m : usable[t])
+        if (!in.mode(t, m).absent)
+          clause({negate(runsIn(t, m)), by(t, time - units(in.mode(t, m).duration)), {-1, fresh}});
+    goes.emplace(time, fresh);
+    return {-1, fresh};
+  }
+
   /// Implied by: the buffer is live at `time`.
   Truth live(size_t index, int64_t time) {
     const auto &b = in.problem.buffers[index];
@@ -258,7 +273,7 @@ struct Oracle::Encoding {
     z3::expr fresh = boolean();
     Truth alive{-1, fresh};
     if (b.kept)
-      clause({negate(begun), gone, alive});
+      clause({negate(begun), gone, negate(ongoing(time)), alive});
     auto until = [&](Id task, Truth other) { // live while the task is not over
       for (Id m : usable[task])
         if (!in.mode(task, m).absent)

@@ -187,7 +187,8 @@ bool Propagator::energy() {
         }
         for (const User &u : users[r]) {
           __int128 rest = room - (need - static_cast<__int128>(u.amount) * inside(u));
-          int64_t most = static_cast<int64_t>(rest / u.amount); // of the interval, for this task
+          // Of the interval, for this task.
+          int64_t most = static_cast<int64_t>(std::min<__int128>(rest / u.amount, to - from));
           int64_t left = u.duration - std::max<int64_t>(0, from - earliest[u.task]),
                   right = u.duration -
                           std::max<int64_t>(0, latest[u.task] + u.duration - to);

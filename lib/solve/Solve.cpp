@@ -1,6 +1,7 @@
 // Bounds first, then schedules, then Z3 on what is left between them.
 #include "lib/solve/Solve.h"
 #include "lib/solve/Bounds.h"
+#include "lib/solve/Conflict.h"
 #include "lib/solve/Improve.h"
 #include "lib/solve/ListScheduler.h"
 #include "lib/solve/Oracle.h"
@@ -69,7 +70,9 @@ public:
       windows();
     if (!finished())
       oracle();
-    if (!closed() && result.status != Status::Infeasible)
+    if (result.status == Status::Infeasible)
+      result.conflict = conflictOf(in.problem, std::max<uint64_t>(solverWork / 100, 1'000'000));
+    else if (!closed())
       result.stopped = stopped() ? "interrupted" : "work limit";
     return std::move(result);
   }
@@ -158,7 +161,7 @@ private:
   void windows() {
     if (in.size() > kMostForWindows || options.effort == 0)
       return;
-    int64_t low = result.bound.value, high = found() ? makespan() : serial();
+    int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     while (low < high && !stopped()) {
       int64_t middle = low + (high - low) / 2;
       Propagator propagator(in, middle);
@@ -171,25 +174,11 @@ private:
     }
   }
 
-  /// One task after the other: no schedule need be longer.
-  int64_t serial() const {
-    int64_t sum = 0;
-    for (const auto &task : in.problem.tasks) {
-      int64_t most = 0;
-      for (const auto &mode : task.modes)
-        most = std::max(most, mode.duration);
-      sum += most;
-    }
-    for (const auto &p : in.problem.precedences)
-      sum += p.delay;
-    return sum;
-  }
-
   /// Z3 on what is left.
   void oracle() {
     if (solverWork == 0 || in.size() > kMostForWindows)
       return;
-    int64_t horizon = found() ? makespan() - 1 : serial();
+    int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
     while (!finished() && solverWork > 0) {
       Propagator propagator(in, horizon);
       if (!propagator.run()) {
