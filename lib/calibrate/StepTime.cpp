@@ -1,5 +1,6 @@
 #include "lib/calibrate/StepTime.h"
 #include <algorithm>
+#include <cmath>
 
 namespace accord::calibrate {
 namespace {
@@ -76,18 +77,20 @@ private:
       part.updateBytes += item.bytes * item.count;
       return;
     }
-    double floor = p(Parameter::KernelFloor) * item.count;
+    double kernels = kernelsOf(item);
+    double floor = p(Parameter::KernelFloor) * kernels;
     double bandwidth = c.memoryBandwidth;
-    part.host += p(Parameter::Launch) * item.count;
+    // A library starts the steps of its recurrent layers itself, without the framework.
+    part.host += p(item.recurrent ? Parameter::KernelFloor : Parameter::Launch) * kernels;
     switch (item.work) {
     case WorkClass::Product:
     case WorkClass::Batched: {
       bool batched = item.work == WorkClass::Batched;
       double shape = 1;
       if (item.m > 0)
-        shape = (1 + p(Parameter::ProductWave) /
+        shape = (1 + work.rate * p(Parameter::ProductWave) /
                          std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
-                (1 + p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
+                (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
       double compute = item.flops * shape / (work.peak * p.p[work.efficiency]);
       double moved = item.bytes / (bandwidth * p(Parameter::MemoryEfficiency));
       (batched ? part.attention : part.product) += std::max(compute, moved) * item.count + floor;
@@ -114,6 +117,15 @@ private:
       collective(item, part);
       return;
     }
+  }
+
+  /// In a recurrent layer's step, element-wise work is part of the products' kernels (Appleyard et
+  /// al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016, section 3). All tables
+  /// of equal rows are looked up by one kernel.
+  static double kernelsOf(const ProfileItem &item) {
+    if (item.recurrent && item.work != WorkClass::Product && item.work != WorkClass::Batched)
+      return 0;
+    return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
   }
 
   void collective(const ProfileItem &item, Part &part) const {
@@ -208,12 +220,14 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   out.otherParameters = profile.otherParameters + (sparse ? 0 : profile.tableParameters);
   double swept = sparse ? dense / (dense + profile.tableParameters) : 1;
   out.memoryBandwidth = machine.memories.front().bandwidth.value / layout.parts;
+  double sixteen = peakOf(machine, "bf16") / layout.parts;
   for (const ProfileItem &item : profile.items) {
     bool low = fp8 && item.work == WorkClass::Product;
     double peak = peakOf(machine, low ? "fp8" : item.type) / layout.parts;
     if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
       return "'" + machine.name + "' has no peak for " + (low ? "fp8" : item.type);
-    out.work.push_back({item, peak, static_cast<uint8_t>(efficiencyOf(item, fp8))});
+    double rate = sixteen > 0 && peak > 0 ? std::sqrt(peak / sixteen) : 1;
+    out.work.push_back({item, peak, rate, static_cast<uint8_t>(efficiencyOf(item, fp8))});
     if (item.place == Place::Update)
       out.work.back().item.bytes *= swept;
   }

@@ -24,6 +24,7 @@ struct Candidate {
   struct Work {
     ProfileItem item;
     double peak = 0;        ///< FLOP/s of the type on this machine
+    double rate = 1;        ///< root of it over the 16-bit peak: slower arithmetic is filled sooner
     uint8_t efficiency = 0; ///< index of the Parameter that is the share of it
   };
   std::vector<Work> work;
