@@ -99,12 +99,12 @@ const std::vector<Study> &studies() {
       {"DLRM", "DLRM", "", "", "recsys", "", "DLRM", 15},
       {"TPU v5e (MaxText)", "maxtext", "tpu-v5e", "", "", "", "TPU", 25},
       {"Trainium (Neuron SDK)", "aws-neuron", "trainium1", "", "", "", "Trainium", 25},
-      {"all-reduce, A100, 2 devices", "AR_GPU2", "a100", "", "", "", "AR A2", 3},
-      {"all-reduce, A100, 4 devices", "AR_GPU4", "a100", "", "", "", "AR A4", 3},
-      {"all-reduce, A100, 8 devices", "AR_GPU8", "a100", "", "", "", "AR A8", 3},
-      {"all-reduce, V100, 2 devices", "AR_GPU2", "v100", "", "", "", "AR V2", 3},
-      {"all-reduce, V100, 4 devices", "AR_GPU4", "v100", "", "", "", "AR V4", 3},
-      {"all-reduce, V100, 8 devices", "AR_GPU8", "v100", "", "", "", "AR V8", 3},
+      {"all-reduce, A100, 2 devices", "AR_GPU2", "a100", "", "", "", "AR A", 3},
+      {"all-reduce, A100, 4 devices", "AR_GPU4", "a100", "", "", "", "AR A", 3},
+      {"all-reduce, A100, 8 devices", "AR_GPU8", "a100", "", "", "", "AR A", 3},
+      {"all-reduce, V100, 2 devices", "AR_GPU2", "v100", "", "", "", "AR V", 3},
+      {"all-reduce, V100, 4 devices", "AR_GPU4", "v100", "", "", "", "AR V", 3},
+      {"all-reduce, V100, 8 devices", "AR_GPU8", "v100", "", "", "", "AR V", 3},
   };
   return all;
 }

@@ -28,6 +28,23 @@ const Fabric &fabricOf(const std::string &accelerator) {
   return kOther;
 }
 
+/// The part of a device's links that lead to the n - 1 others of a ring. Of the 6 of a V100 in the
+/// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one leads
+/// to the first neighbour, and 4 stay in its half; behind switches all lead to any.
+double linkShare(const std::string &accelerator, double n) {
+  if (!accelerator.starts_with("v100"))
+    return 1;
+  return n <= 2 ? 1.0 / 6 : n <= 4 ? 4.0 / 6 : 1;
+}
+
+/// Processes that decode images for one device, in PyTorch's own loader: 16 on a DGX A100, 8 on
+/// DGX-1 and DGX-2 (NVIDIA DeepLearningExamples, PyTorch/Classification/ConvNets/configs.yml).
+double decodersOf(const Row &row) {
+  if (row.source.find("PyTorch/Classification/ConvNets") == std::string::npos)
+    return 0;
+  return row.accelerator.starts_with("v100") ? 8 : 16;
+}
+
 /// The host's own cost of a micro-batch and a step, against that of Megatron-LM and its like, which
 /// wait for norms, timers and flags of overflow in each step: other training loops run ahead of the
 /// device.
@@ -134,6 +151,7 @@ std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine 
   Case one;
   one.devices = *row.n_devices;
   one.bytes = *bytes;
+  one.share = linkShare(row.accelerator, one.devices);
   one.seconds = *row.step_time_s;
   return one;
 }
@@ -183,6 +201,8 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
       if (auto *why = std::get_if<std::string>(&candidate))
         return leftOut(row, *why);
       one.candidates.push_back(std::get<Candidate>(std::move(candidate)));
+      if (double workers = decodersOf(row); workers > 0)
+        one.candidates.back().images = batch / row.n_devices.value_or(1) / workers;
       one.microbatches.push_back(size);
     }
   }

@@ -13,7 +13,7 @@ struct Case {
   std::string stratum;               ///< what is scored together
   std::vector<Candidate> candidates; ///< empty: an all-reduce of `bytes` among `devices`
   std::vector<int64_t> microbatches; ///< of each candidate
-  double devices = 1, bytes = 0;
+  double devices = 1, bytes = 0, share = 1; ///< share: of links that connect them
   double seconds = 0; ///< measured
   std::string machine;
   std::string shape;  ///< what should be in both halves of a split: model, width, degree of tensor

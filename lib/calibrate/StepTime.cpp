@@ -64,8 +64,15 @@ public:
     t.bubble = (l.pipeline - 1) * stage / l.chunks;
     t.dataParallel = exposed(stage, first.longer() + last.longer());
     t.optimizer = update();
+    // Rows of tables that other devices hold come and their gradients go back.
+    double n = l.data;
+    t.dataParallel += 2 * m * (n - 1) / n * c.exchanged / exchangeBandwidth();
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers +
               t.bubble + t.dataParallel + t.optimizer;
+    // The host's workers prepare the next batch meanwhile.
+    double waits = std::max(c.images * p(Parameter::DecodeCost) - t.total, 0.0);
+    t.host += waits;
+    t.total += waits;
     return t;
   }
 
@@ -153,6 +160,13 @@ private:
     return 2 * time;
   }
 
+  double exchangeBandwidth() const {
+    double inside = p(Parameter::LinkBandwidth);
+    return l.data <= l.devicesPerServer
+               ? inside
+               : std::min(inside, l.network * p(Parameter::NetworkEfficiency));
+  }
+
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }
 
   double exposed(double stage, double ends) const {
@@ -231,6 +245,9 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
     if (item.place == Place::Update)
       out.work.back().item.bytes *= swept;
   }
+  for (const ProfileItem &item : profile.items) // a look-up reads rows and writes as much
+    if (sparse && item.work == WorkClass::Lookup && item.phase == Phase::Forward)
+      out.exchanged += item.bytes * item.count / 2;
   double own = out.blockParameters / layout.pipeline + out.otherParameters;
   double kept = profile.keptBytes * profile.blocks / layout.pipeline *
                 std::min(layout.microbatches, layout.pipeline);
@@ -259,10 +276,15 @@ StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &pa
   return best;
 }
 
-double allReduceTime(double devices, double bytes, const Parameters &parameters) {
+double allReduceTime(double devices, double bytes, double share, const Parameters &parameters) {
   View p{parameters};
-  return p(Parameter::LinkLatency) +
-         2 * (devices - 1) / devices * bytes / p(Parameter::LinkBandwidth);
+  double steps = 2 * (devices - 1);
+  auto with = [&](double hop, double rate) {
+    return p(Parameter::LinkLatency) + steps * hop * p(Parameter::LinkStep) +
+           (steps + p(Parameter::LinkClosing)) / devices * bytes /
+               (share * rate * p(Parameter::LinkBandwidth));
+  };
+  return std::min(with(1, 1), with(0.56, 0.92));
 }
 
 } // namespace accord::calibrate

@@ -32,6 +32,8 @@ struct Candidate {
   double blocks = 1, boundaryBytes = 0;
   double blockParameters = 0, otherParameters = 0;
   double memoryBandwidth = 0; ///< bytes per second
+  double exchanged = 0; ///< bytes of looked-up rows that go to other devices, one micro-batch
+  double images = 0;    ///< for each of the host's workers, one step; 0: nothing is decoded
   bool fits = true;           ///< states and kept activations are smaller than the memory
 };
 
@@ -74,7 +76,11 @@ StepTime stepTime(const Candidate &candidate, const Parameters &parameters);
 StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters,
                   size_t *chosen = nullptr);
 
-/// alpha + 2 (n - 1) / n bytes / beta with the parameters of links inside of a server.
-double allReduceTime(double devices, double bytes, const Parameters &parameters);
+/// An all-reduce among n devices of one server, `share` of whose links connect them: the faster of
+/// two protocols,
+///   latency + 2 (n - 1) h step + (2 (n - 1) + closing) / n bytes / (share bandwidth r),
+/// whole chunks (h = 1, r = 1) and lines of 128 bytes with flags (h = 0.56, r = 0.92: ratios of
+/// NCCL's own model of its rings, src/graph/tuning.cc).
+double allReduceTime(double devices, double bytes, double share, const Parameters &parameters);
 
 } // namespace accord::calibrate
