@@ -15,11 +15,14 @@ namespace {
 struct Fabric {
   const char *prefix;
   double network, server;
+  double link; ///< bytes per second of a device to others of its server, one way; 0: not known
 };
-constexpr Fabric kFabrics[] = {{"a100", 25e9, 8},      {"h100", 50e9, 8},
-                               {"v100", 6.25e9, 8},    {"trainium", 6.25e9, 32},
-                               {"tpu-v5e", 50e9, 256}, {"b200", 50e9, 8}};
-constexpr Fabric kOther = {"", 25e9, 8};
+constexpr Fabric kFabrics[] = {{"a100", 25e9, 8, 300e9},  {"h100", 50e9, 8, 450e9},
+                               {"v100", 6.25e9, 8, 150e9}, {"trainium", 6.25e9, 32, 0},
+                               {"tpu-v5e", 50e9, 256, 0},  {"b200", 50e9, 8, 900e9}};
+constexpr Fabric kOther = {"", 25e9, 8, 0};
+/// Of an NVLink's 25 GB/s, what NCCL counts with (20 for Volta and Ampere: src/graph/topo.h).
+constexpr double kLinkShare = 0.8;
 
 const Fabric &fabricOf(const std::string &accelerator) {
   for (const Fabric &fabric : kFabrics)
@@ -213,6 +216,8 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
   one.machine = machine->name;
   one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
   one.prior = priorOf(*machine);
+  if (double link = fabricOf(row.accelerator).link; link > 0)
+    one.prior[static_cast<size_t>(Parameter::LinkBandwidth)] = kLinkShare * link;
   if (!row.family.starts_with("llm")) {
     one.prior[static_cast<size_t>(Parameter::MicrobatchCost)] *= kAhead;
     one.prior[static_cast<size_t>(Parameter::StepCost)] *= kAhead;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kFree = std::numeric_limits<double>::infinity();
 const ParameterInfo kInfo[kParameters] = {
-    {"product_efficiency", "", 0.83, 0.2, 1},    {"fp32_efficiency", "", 0.8, 0.2, 1},
+    {"product_efficiency", "", 0.83, 0.2, 1},    {"fp32_efficiency", "", 0.9, 0.2, 1},
     {"tf32_efficiency", "", 0.6, 0.3, 1},        {"fp8_efficiency", "", 0.6, 0.3, 1},
     {"product_depth", "", 64, 0.7, 4096},        {"product_wave", "", 1e6, 0.7, 1e9},
     {"attention_efficiency", "", 0.5, 0.4, 1},   {"attention_depth", "", 32, 0.7, 4096},

@@ -45,6 +45,9 @@ static void extents(const std::vector<Loop> &domain, const std::vector<LoopTenso
     }
     return false;
   };
+  for (const LoopTensor &tensor : tensors)
+    for (auto &dimension : tensor.dimensions)
+      into.window |= dimension.size() > 1;
   auto reads = [](const LoopTensor *tensor, size_t loop) {
     if (!tensor)
       return false;

@@ -100,7 +100,12 @@ private:
                 (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
       double compute = item.flops * shape / (work.peak * p.p[work.efficiency]);
       double moved = item.bytes / (bandwidth * p(Parameter::MemoryEfficiency));
-      (batched ? part.attention : part.product) += std::max(compute, moved) * item.count + floor;
+      double time = std::max(compute, moved);
+      // Tensor cores take convolutions with channels innermost. Training in tf32 keeps them
+      // outermost, as in fp32, so that each operand and result is transposed.
+      if (item.window && item.type == "tf32")
+        time += 2 * moved;
+      (batched ? part.attention : part.product) += time * item.count + floor;
       return;
     }
     case WorkClass::Streaming:
