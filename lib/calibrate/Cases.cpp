@@ -152,9 +152,12 @@ std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine 
   if (!bytes || !row.n_devices || !row.step_time_s)
     return leftOut(row, "an all-reduce has a size, devices and a time");
   Case one;
-  one.devices = *row.n_devices;
-  one.bytes = *bytes;
-  one.share = linkShare(row.accelerator, one.devices);
+  one.ring.devices = *row.n_devices;
+  one.ring.bytes = *bytes;
+  one.ring.share = linkShare(row.accelerator, *row.n_devices);
+  if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
+    return leftOut(row, "'" + machine.name + "' has no memory with a bandwidth");
+  one.ring.memory = machine.memories.front().bandwidth.value;
   one.seconds = *row.step_time_s;
   return one;
 }

@@ -25,7 +25,7 @@ enum class Parameter : uint8_t {
   LaunchCollective,  ///< seconds of the host for each collective and further device in it
   LinkLatency,       ///< seconds of a collective inside of a server
   LinkStep,          ///< … of each of the 2 (n - 1) steps of a ring of its own
-  LinkClosing,       ///< a ring's last copy, which crosses no link, against one that does
+  LinkCopies,        ///< times a ring moves each part through memory besides its links
   LinkBandwidth,     ///< bytes per second of a device to others of its server
   NetworkLatency,    ///< seconds of a collective between servers
   NetworkEfficiency, ///< share of the stated bandwidth between servers when all devices of one work

@@ -281,15 +281,14 @@ StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &pa
   return best;
 }
 
-double allReduceTime(double devices, double bytes, double share, const Parameters &parameters) {
+double allReduceTime(const Ring &ring, const Parameters &parameters) {
   View p{parameters};
-  double steps = 2 * (devices - 1);
+  double steps = 2 * (ring.devices - 1), part = ring.bytes / ring.devices;
   auto with = [&](double hop, double rate) {
     return p(Parameter::LinkLatency) + steps * hop * p(Parameter::LinkStep) +
-           (steps + p(Parameter::LinkClosing)) / devices * bytes /
-               (share * rate * p(Parameter::LinkBandwidth));
+           steps * part / (ring.share * rate * p(Parameter::LinkBandwidth));
   };
-  return std::min(with(1, 1), with(0.56, 0.92));
+  return std::min(with(1, 1), with(0.56, 0.92)) + p(Parameter::LinkCopies) * part / ring.memory;
 }
 
 } // namespace accord::calibrate

@@ -76,11 +76,18 @@ StepTime stepTime(const Candidate &candidate, const Parameters &parameters);
 StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters,
                   size_t *chosen = nullptr);
 
-/// An all-reduce among n devices of one server, `share` of whose links connect them: the faster of
-/// two protocols,
-///   latency + 2 (n - 1) h step + (2 (n - 1) + closing) / n bytes / (share bandwidth r),
+/// An all-reduce of bytes among n devices of one server.
+struct Ring {
+  double devices = 1, bytes = 0;
+  double share = 1;  ///< part of a device's links that connect them
+  double memory = 1; ///< bytes per second of a device's memory
+};
+/// The faster of two protocols,
+///   latency + 2 (n - 1) h step + 2 (n - 1) / n bytes / (r share bandwidth) + copies / n bytes /
+///   memory,
 /// whole chunks (h = 1, r = 1) and lines of 128 bytes with flags (h = 0.56, r = 0.92: ratios of
-/// NCCL's own model of its rings, src/graph/tuning.cc).
-double allReduceTime(double devices, double bytes, double share, const Parameters &parameters);
+/// NCCL's own model of its rings, src/graph/tuning.cc). The last term is what no link hides: the
+/// first part is read and the last is written while nothing is sent.
+double allReduceTime(const Ring &ring, const Parameters &parameters);
 
 } // namespace accord::calibrate
