@@ -17,7 +17,7 @@ struct Fabric {
   double network, server;
   double link; ///< bytes per second of a device to others of its server, one way; 0: not known
 };
-constexpr Fabric kFabrics[] = {{"a100", 25e9, 8, 300e9},  {"h100", 50e9, 8, 450e9},
+constexpr Fabric kFabrics[] = {{"a100", 25e9, 8, 300e9},   {"h100", 50e9, 8, 450e9},
                                {"v100", 6.25e9, 8, 150e9}, {"trainium", 6.25e9, 32, 0},
                                {"tpu-v5e", 50e9, 256, 0},  {"b200", 50e9, 8, 900e9}};
 constexpr Fabric kOther = {"", 25e9, 8, 0};
@@ -32,8 +32,8 @@ const Fabric &fabricOf(const std::string &accelerator) {
 }
 
 /// The part of a device's links that lead to the n - 1 others of a ring. Of the 6 of a V100 in the
-/// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one leads
-/// to the first neighbour, and 4 stay in its half; behind switches all lead to any.
+/// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one
+/// leads to the first neighbour, and 4 stay in its half; behind switches all lead to any.
 double linkShare(const std::string &accelerator, double n) {
   if (!accelerator.starts_with("v100"))
     return 1;

@@ -176,8 +176,8 @@ private:
         item.bytes = static_cast<double>(op.bytesRead) +
                      2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
     } else if (op.kind.starts_with("batch_norm")) {
-      // Statistics of a channel need every sample before any can be normalized (and in the gradient,
-      // two sums before any element): what is read is read twice.
+      // Statistics of a channel need every sample before any can be normalized (and in the
+      // gradient, two sums before any element): what is read is read twice.
       item.bytes += static_cast<double>(op.bytesRead);
     } else if (op.kind.starts_with("softmax")) {
       item.work = WorkClass::Softmax;
@@ -200,9 +200,9 @@ private:
   }
 
   void add(ProfileItem item, double times) {
-    auto key = std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes,
-                          item.batch, item.m, item.n, item.k, item.payload, item.exchange,
-                          item.recurrent);
+    auto key =
+        std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes, item.batch,
+                   item.m, item.n, item.k, item.payload, item.exchange, item.recurrent);
     auto [slot, isNew] = found.emplace(std::move(key), std::move(item));
     slot->second.count += times;
   }

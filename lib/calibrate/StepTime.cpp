@@ -97,7 +97,8 @@ private:
       if (item.m > 0)
         shape = (1 + work.rate * p(Parameter::ProductWave) /
                          std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
-                (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
+                (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) /
+                         item.k);
       double compute = item.flops * shape / (work.peak * p.p[work.efficiency]);
       double moved = item.bytes / (bandwidth * p(Parameter::MemoryEfficiency));
       double time = std::max(compute, moved);

@@ -32,8 +32,8 @@ struct Candidate {
   double blocks = 1, boundaryBytes = 0;
   double blockParameters = 0, otherParameters = 0;
   double memoryBandwidth = 0; ///< bytes per second
-  double exchanged = 0; ///< bytes of looked-up rows that go to other devices, one micro-batch
-  double images = 0;    ///< for each of the host's workers, one step; 0: nothing is decoded
+  double exchanged = 0;       ///< bytes of looked-up rows that go to other devices, one micro-batch
+  double images = 0;          ///< for each of the host's workers, one step; 0: nothing is decoded
   bool fits = true;           ///< states and kept activations are smaller than the memory
 };
 

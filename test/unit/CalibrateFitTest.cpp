@@ -126,8 +126,9 @@ TEST(CalibrateStepTime, OneProductByHand) {
 }
 
 TEST(CalibrateStepTime, AllReduceOfThePublishedFit) {
-  // Fits of alpha + 2 (n - 1) / n bytes / beta to the tables of VIA-Research/vTrain, trace/a100: the
-  // data sheet alone (12 links of 25 GB/s, of which NCCL counts with 20) is within a fifth of them.
+  // Fits of alpha + 2 (n - 1) / n bytes / beta to the tables of VIA-Research/vTrain, trace/a100:
+  // the data sheet alone (12 links of 25 GB/s, of which NCCL counts with 20) is within a fifth of
+  // them.
   struct Fitted {
     double devices, alpha, beta;
   };
