@@ -34,8 +34,8 @@ const Fabric &fabricOf(const std::string &accelerator) {
 /// The part of a device's links that lead to the n - 1 others of a ring. Of the 6 of a V100 in the
 /// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one
 /// leads to the first neighbour, and 4 stay in its half; behind switches all lead to any.
-double linkShare(const std::string &accelerator, double n) {
-  if (!accelerator.starts_with("v100"))
+double linkShare(const Row &row, double n) {
+  if (!row.accelerator.starts_with("v100") || row.devices_per_node.value_or(8) > 8)
     return 1;
   return n <= 2 ? 1.0 / 6 : n <= 4 ? 4.0 / 6 : 1;
 }
@@ -142,6 +142,9 @@ std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microb
       (row.inter_node_GBps_per_dev ? *row.inter_node_GBps_per_dev * 1e9 : fabric.network) / l.parts;
   if (!(l.network > 0))
     l.network = fabric.network;
+  // Of 7 neighbours in the cube mesh of a DGX-1, 4 are linked; NCCL relays nothing for the others.
+  if (row.accelerator.starts_with("v100") && l.devicesPerServer == 8 && devices > 4)
+    l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
   l.microbatches = batch / (l.data * static_cast<double>(microbatch));
   return l;
@@ -154,7 +157,7 @@ std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine 
   Case one;
   one.ring.devices = *row.n_devices;
   one.ring.bytes = *bytes;
-  one.ring.share = linkShare(row.accelerator, *row.n_devices);
+  one.ring.share = linkShare(row, *row.n_devices);
   if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
     return leftOut(row, "'" + machine.name + "' has no memory with a bandwidth");
   one.ring.memory = machine.memories.front().bandwidth.value;

@@ -145,7 +145,7 @@ private:
         visit(child, place, times * inside, recurrent || isOverTime(graph.regions[op.body]));
       return;
     }
-    if (op.core == CoreKind::None)
+    if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
       return;
     ProfileItem item;
     item.phase = op.phase;

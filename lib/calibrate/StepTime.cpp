@@ -15,6 +15,9 @@ constexpr double kHiddenOfStep = 0.6, kHiddenOfStage = 0.3;
 /// small result, a long sum).
 constexpr double kSplitDepth = 8192;
 
+/// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
+constexpr double kHostBus = 12e9;
+
 struct View {
   const Parameters &p;
   double operator()(Parameter which) const { return p[static_cast<size_t>(which)]; }
@@ -64,9 +67,7 @@ public:
     t.bubble = (l.pipeline - 1) * stage / l.chunks;
     t.dataParallel = exposed(stage, first.longer() + last.longer());
     t.optimizer = update();
-    // Rows of tables that other devices hold come and their gradients go back.
-    double n = l.data;
-    t.dataParallel += 2 * m * (n - 1) / n * c.exchanged / exchangeBandwidth();
+    t.dataParallel += m * exchangeTime();
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers +
               t.bubble + t.dataParallel + t.optimizer;
     // The host's workers prepare the next batch meanwhile.
@@ -166,11 +167,13 @@ private:
     return 2 * time;
   }
 
-  double exchangeBandwidth() const {
-    double inside = p(Parameter::LinkBandwidth);
-    return l.data <= l.devicesPerServer
-               ? inside
-               : std::min(inside, l.network * p(Parameter::NetworkEfficiency));
+  /// Rows of tables that other devices hold come, and their gradients go back. To devices that no
+  /// link reaches they take the host's bus at the same time.
+  double exchangeTime() const {
+    double bytes = 2 * (l.data - 1) / l.data * c.exchanged, inside = p(Parameter::LinkBandwidth);
+    if (l.data > l.devicesPerServer)
+      return bytes / std::min(inside, l.network * p(Parameter::NetworkEfficiency));
+    return std::max((1 - l.unlinked) * bytes / inside, l.unlinked * bytes / kHostBus);
   }
 
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }

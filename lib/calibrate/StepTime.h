@@ -14,6 +14,7 @@ struct Layout {
   double microbatches = 1; ///< of one replica and step
   double devicesPerServer = 8;
   double network = 25e9; ///< bytes per second between servers, one way, of one device
+  double unlinked = 0;   ///< share of the other devices of a server that no link reaches
   int zero = 0;          ///< stage of ZeRO; 3: weights are gathered for every micro-batch
   bool sequence = false; ///< sequence parallel
   double parts = 1;      ///< a device of the layout is this part of a machine (2 cores of one chip)
