@@ -61,7 +61,8 @@ struct RankingScore {
 RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together,
                           size_t least);
 
-/// The page, in Markdown.
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut);
+/// The page, in Markdown; `gatesOnly`: nothing behind its first table.
+std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut,
+                         bool gatesOnly = false);
 
 } // namespace accord::calibrate

@@ -61,7 +61,8 @@ static std::string rankingTable(const std::vector<Case> &cases) {
   return out + each;
 }
 
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut) {
+std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut,
+                         bool gatesOnly) {
   std::string out = "# Accuracy of computed step times\n\n"
                     "Published steps of training runs against `lib/calibrate`, whose work, bytes "
                     "and collectives come from the training\n"
@@ -91,6 +92,8 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
                     value(a.worst, a.splits), value(a.plainMean, a.plainSplits),
                     value(a.plainWorst, a.plainSplits), a.study.gate, verdict(a));
   }
+  if (gatesOnly)
+    return out;
   out += leftOutTable(cases) + rankingTable(cases);
   std::map<std::string, size_t> codes;
   for (const Issue &issue : leftOut)

@@ -22,7 +22,8 @@ using namespace calibrate;
 struct CalibrateOptions {
   std::string rows, target, output, check;
   std::vector<std::string> where;
-  bool json = false, accuracy = false;
+  std::string accuracy; ///< "page", "gates" or nothing
+  bool json = false;
 };
 
 class Calibration {
@@ -49,8 +50,8 @@ public:
     if (prepared.cases.empty())
       return fail({"A0467", "no row is left to fit", {}, {}});
     progress("fitting");
-    if (options.accuracy) {
-      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings);
+    if (!options.accuracy.empty()) {
+      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
       return finish(kDone);
     }
     return options.check.empty() ? fitAll() : checkAll(profiler);
@@ -203,7 +204,10 @@ void addCalibrate(CLI::App &app, int &status) {
       "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
   command->add_option("--check", options->check,
                       "Score the rows with this calibration instead of fitting");
-  command->add_flag("--accuracy", options->accuracy, "Print docs/accuracy.md for these rows");
+  command
+      ->add_flag("--accuracy{page}", options->accuracy,
+                 "Print docs/accuracy.md for these rows; =gates: only its first table")
+      ->check(CLI::IsMember({"page", "gates"}));
   addJson(*command, options->json);
   command->footer(
       "Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
