@@ -7,8 +7,7 @@ namespace accord {
 namespace {
 
 size_t levelsOf(const CostQuery &query) {
-  const Core &core = query.machine.cores[query.core];
-  return core.reads < 0 ? query.machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+  return accord::levelsOf(query.machine, query.machine.cores[query.core]);
 }
 
 std::vector<tile::Level> levelsFor(const CostQuery &query) {
@@ -20,7 +19,7 @@ std::vector<tile::Level> levelsFor(const CostQuery &query) {
     level.capacity = memory.capacity;
     level.bandwidth = memory.bandwidth * memory.efficiency;
     level.latency = memory.latency;
-    level.doubleBuffered = memory.doubleBuffered || memory.kind == "cache";
+    level.doubleBuffered = overlapsTransfers(memory);
     levels.push_back(level);
   }
   return levels;
