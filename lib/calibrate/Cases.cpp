@@ -243,13 +243,14 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
       gated.push_back(row);
   out.unscored = rows.size() - gated.size();
 
-  std::set<unsigned> lines;
-  for (Issue &issue : lint(gated, options)) {
-    lines.insert(issue.location.line);
-    out.warnings.push_back(std::move(issue));
+  std::set<size_t> wrong;
+  for (Finding &finding : lint(gated, options)) {
+    wrong.insert(finding.rows.begin(), finding.rows.end());
+    out.warnings.push_back(std::move(finding.issue));
   }
-  for (const Row &row : gated) {
-    if (lines.count(row.location.line))
+  for (size_t i = 0; i < gated.size(); ++i) {
+    const Row &row = gated[i];
+    if (wrong.count(i))
       continue;
     auto made = build(row);
     if (auto *issue = std::get_if<Issue>(&made))
