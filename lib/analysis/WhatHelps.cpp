@@ -34,11 +34,10 @@ Spent spentOn(const OperationCost &cost, const Machine &machine) {
   Spent spent;
   if (cost.core >= 0 && cost.compute.value > 0)
     spent.parts.push_back({"core " + machine.cores[cost.core].name, cost.compute.value});
+  size_t levels =
+      cost.core >= 0 ? levelsOf(machine, machine.cores[cost.core]) : machine.memories.size();
   for (size_t m = cost.transfer.size(); m-- > 0;) {
-    bool nearest =
-        m + 1 >= std::min(cost.transfer.size(), cost.bytes.size()) || cost.bytes[m + 1].value == 0;
-    bool added = !nearest && !machine.memories[m + 1].doubleBuffered &&
-                 machine.memories[m + 1].kind != "cache";
+    bool added = m + 1 < levels && !overlapsTransfers(machine.memories[m + 1]);
     if (cost.transfer[m].value > 0)
       spent.parts.push_back(
           {"bandwidth " + machine.memories[m].name, cost.transfer[m].value, added});

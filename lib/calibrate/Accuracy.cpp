@@ -9,6 +9,7 @@ namespace {
 
 constexpr unsigned kSplits = 5;
 constexpr size_t kLeastOfSize = 4; // rows of a model that is left out
+constexpr double kNoise = 1.03;    // what repeated runs differ by
 
 bool belongs(const Case &one, const Study &study) {
   auto row = [&](const char *column) {
@@ -99,12 +100,12 @@ const std::vector<Study> &studies() {
       {"DLRM", "DLRM", "", "", "recsys", "", "DLRM", 15},
       {"TPU v5e (MaxText)", "maxtext", "tpu-v5e", "", "", "", "TPU", 25},
       {"Trainium (Neuron SDK)", "aws-neuron", "trainium1", "", "", "", "Trainium", 25},
-      {"all-reduce, A100, 2 devices", "AR_GPU2", "a100", "", "", "", "AR A2", 3},
-      {"all-reduce, A100, 4 devices", "AR_GPU4", "a100", "", "", "", "AR A4", 3},
-      {"all-reduce, A100, 8 devices", "AR_GPU8", "a100", "", "", "", "AR A8", 3},
-      {"all-reduce, V100, 2 devices", "AR_GPU2", "v100", "", "", "", "AR V2", 3},
-      {"all-reduce, V100, 4 devices", "AR_GPU4", "v100", "", "", "", "AR V4", 3},
-      {"all-reduce, V100, 8 devices", "AR_GPU8", "v100", "", "", "", "AR V8", 3},
+      {"all-reduce, A100, 2 devices", "AR_GPU2", "a100", "", "", "", "AR A", 3},
+      {"all-reduce, A100, 4 devices", "AR_GPU4", "a100", "", "", "", "AR A", 3},
+      {"all-reduce, A100, 8 devices", "AR_GPU8", "a100", "", "", "", "AR A", 3},
+      {"all-reduce, V100, 2 devices", "AR_GPU2", "v100", "", "", "", "AR V", 3},
+      {"all-reduce, V100, 4 devices", "AR_GPU4", "v100", "", "", "", "AR V", 3},
+      {"all-reduce, V100, 8 devices", "AR_GPU8", "v100", "", "", "", "AR V", 3},
   };
   return all;
 }
@@ -154,8 +155,10 @@ std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases,
     for (const Case &one : members)
       (one.columns.at("model") == model ? unseen : seen).push_back(one);
     auto fitted = fit(seen);
-    if (auto *good = std::get_if<Fit>(&fitted))
-      out.push_back({model, count, 100 * scoreOf(residualsOf(unseen, good->factors)).mape});
+    if (auto *good = std::get_if<Fit>(&fitted)) {
+      Score score = scoreOf(residualsOf(unseen, good->factors));
+      out.push_back({model, count, 100 * score.mape, 100 * score.worst});
+    }
   }
   return out;
 }
@@ -165,11 +168,10 @@ RankingScore rankingScore(const std::vector<Case> &cases, const std::string &tog
   std::vector<Case> members = casesOf(cases, together);
   std::map<std::string, std::string> jobs;
   for (const Case &one : members) {
-    std::string job;
-    for (const char *column :
-         {"source", "layers", "hidden", "heads", "seq_len", "n_devices", "global_batch"})
-      job += one.columns.at(column) + " ";
-    jobs[one.id] = job;
+    auto of = [&](const char *column) { return one.columns.at(column); };
+    jobs[one.id] =
+        fmt::format("{} layers of {}, {} heads, {} words, {} devices, batch {}", of("layers"),
+                    of("hidden"), of("heads"), of("seq_len"), of("n_devices"), of("global_batch"));
   }
   std::map<std::string, std::vector<Residual>> groups;
   for (bool swapped : {false, true})
@@ -177,15 +179,28 @@ RankingScore rankingScore(const std::vector<Case> &cases, const std::string &tog
       for (const Residual &r : *residuals)
         groups[jobs[r.id]].push_back(r);
   RankingScore score;
+  size_t right = 0;
   for (auto &[job, group] : groups) {
     if (group.size() < least)
       continue;
     Ranking ranking = rankingOf(group);
+    auto [fastest, slowest] =
+        std::minmax_element(group.begin(), group.end(), [](const Residual &a, const Residual &b) {
+          return a.measured < b.measured;
+        });
+    score.each.push_back({job, group.size(), 100 * (slowest->measured / fastest->measured - 1),
+                          ranking.spearman, 100 * ranking.regret});
     ++score.groups;
     score.spearman += ranking.spearman;
     score.regret += 100 * ranking.regret;
     score.worstRegret = std::max(score.worstRegret, 100 * ranking.regret);
+    for (const Residual &a : group)
+      for (const Residual &b : group)
+        if (a.measured > kNoise * b.measured)
+          ++score.pairs, right += a.computed > b.computed;
   }
+  score.ordered =
+      100 * static_cast<double>(right) / std::max<double>(1, static_cast<double>(score.pairs));
   double n = std::max<double>(1, static_cast<double>(score.groups));
   score.spearman /= n;
   score.regret /= n;

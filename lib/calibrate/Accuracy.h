@@ -35,13 +35,25 @@ std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases);
 struct SizeLeftOut {
   std::string model;
   size_t rows = 0;
-  double mape = 0; ///< percent, calibrated on every other model of the same study
+  double mape = 0, worst = 0; ///< percent, calibrated on every other model of the same study
 };
 /// Of the study with this `together`.
 std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases, const std::string &together);
 
+struct RankedGroup {
+  std::string job; ///< "24 layers of 2304 on 8 devices, batch 512"
+  size_t rows = 0;
+  double spread = 0;   ///< the slowest over the fastest, minus 1, percent
+  double spearman = 0; ///< rank correlation
+  double regret = 0;   ///< percent
+};
 struct RankingScore {
+  std::vector<RankedGroup> each;
   size_t groups = 0;
+  /// Of pairs of one group whose measured times differ by more than 3 %, what repeated runs do: the
+  /// percentage that is in the right order, and how many there are.
+  double ordered = 0;
+  size_t pairs = 0;
   double spearman = 0, regret = 0, worstRegret = 0; ///< means over groups; regret in percent
 };
 /// Over groups of at least `least` cases of one job on as many devices, each computed by
@@ -49,7 +61,8 @@ struct RankingScore {
 RankingScore rankingScore(const std::vector<Case> &cases, const std::string &together,
                           size_t least);
 
-/// The page, in Markdown.
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut);
+/// The page, in Markdown; `gatesOnly`: nothing behind its first table.
+std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut,
+                         bool gatesOnly = false);
 
 } // namespace accord::calibrate

@@ -1,4 +1,5 @@
 #include "lib/calibrate/Accuracy.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -11,7 +12,57 @@ static const char *verdict(const Accuracy &a) {
                             : "met";
 }
 
-std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut) {
+static std::string leftOutTable(const std::vector<Case> &cases) {
+  std::string out =
+      "\n## One model left out\n\nCalibrated on every other model of the same source; *worst* is "
+      "that of a single row.\n\n"
+      "| source | model | rows | error | worst |\n|---|---|--:|--:|--:|\n";
+  for (const char *source : {"vTrain", "Selene", "MPT A100"}) {
+    std::vector<SizeLeftOut> sizes = leaveSizesOut(cases, source);
+    double sum = 0, worst = 0;
+    size_t rows = 0;
+    for (const SizeLeftOut &size : sizes) {
+      out += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} |\n", source, size.model, size.rows,
+                         size.mape, size.worst);
+      sum += size.mape * static_cast<double>(size.rows);
+      rows += size.rows;
+      worst = std::max(worst, size.worst);
+    }
+    if (sizes.size() > 1)
+      out += fmt::format("| {} | all {} | {} | {:.1f} | {:.1f} |\n", source, sizes.size(), rows,
+                         sum / static_cast<double>(rows), worst);
+  }
+  return out;
+}
+
+static std::string rankingTable(const std::vector<Case> &cases) {
+  std::string out =
+      "\n## Which configuration is the best\n\n"
+      "Configurations (degrees of parallelism, micro-batches) of one job on as many devices, "
+      "computed by calibrations that have not\n"
+      "seen them. Regret: how much longer the chosen one takes than the best. *Right pairs*: of "
+      "two "
+      "configurations that differ by\n"
+      "more than 3 %, which is what repeated runs differ by, the slower one is computed to be the "
+      "slower one.\n\n"
+      "| source | groups | rank correlation | mean regret | worst regret | right pairs | gate |\n"
+      "|---|--:|--:|--:|--:|--:|---|\n";
+  std::string each = "\n| job | rows | slowest over fastest | rank correlation | regret |\n"
+                     "|---|--:|--:|--:|--:|\n";
+  for (const char *source : {"vTrain", "BLOOM"}) {
+    RankingScore r = rankingScore(cases, source, 3);
+    out += fmt::format("| {} | {} | {:.2f} | {:.1f} % | {:.1f} % | {:.0f} % of {} | rank >= 0.9, "
+                       "regret <= 4 % |\n",
+                       source, r.groups, r.spearman, r.regret, r.worstRegret, r.ordered, r.pairs);
+    for (const RankedGroup &g : r.each)
+      each += fmt::format("| {} | {} | +{:.0f} % | {:.2f} | {:.1f} % |\n", g.job, g.rows, g.spread,
+                          g.spearman, g.regret);
+  }
+  return out + each;
+}
+
+std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue> &leftOut,
+                         bool gatesOnly) {
   std::string out = "# Accuracy of computed step times\n\n"
                     "Published steps of training runs against `lib/calibrate`, whose work, bytes "
                     "and collectives come from the training\n"
@@ -41,34 +92,9 @@ std::string accuracyPage(const std::vector<Case> &cases, const std::vector<Issue
                     value(a.worst, a.splits), value(a.plainMean, a.plainSplits),
                     value(a.plainWorst, a.plainSplits), a.study.gate, verdict(a));
   }
-  out += "\n## One model left out\n\nCalibrated on every other model of the same source.\n\n| "
-         "source | model | rows | error |\n|---|---|--:|--:|\n";
-  for (const char *source : {"vTrain", "Selene", "MPT A100"}) {
-    std::vector<SizeLeftOut> sizes = leaveSizesOut(cases, source);
-    if (sizes.size() <= 8)
-      for (const SizeLeftOut &size : sizes)
-        out += fmt::format("| {} | {} | {} | {:.1f} |\n", source, size.model, size.rows, size.mape);
-    else { // many small models: their mean
-      double sum = 0, rows = 0;
-      for (const SizeLeftOut &size : sizes) {
-        sum += size.mape * static_cast<double>(size.rows);
-        rows += static_cast<double>(size.rows);
-      }
-      out += fmt::format("| {} | {} models, each left out | {} | {:.1f} |\n", source, sizes.size(),
-                         rows, sum / rows);
-    }
-  }
-  out += "\n## Which configuration is the best\n\n"
-         "Configurations (degrees of parallelism, micro-batches) of one job on as many devices, "
-         "computed by calibrations that have not\n"
-         "seen them. Regret: how much longer the chosen one takes than the best.\n\n"
-         "| source | groups | rank correlation | mean regret | worst regret "
-         "|\n|---|--:|--:|--:|--:|\n";
-  for (const char *source : {"vTrain", "BLOOM"}) {
-    RankingScore r = rankingScore(cases, source, 3);
-    out += fmt::format("| {} | {} | {:.2f} | {:.1f} % | {:.1f} % |\n", source, r.groups, r.spearman,
-                       r.regret, r.worstRegret);
-  }
+  if (gatesOnly)
+    return out;
+  out += leftOutTable(cases) + rankingTable(cases);
   std::map<std::string, size_t> codes;
   for (const Issue &issue : leftOut)
     ++codes[issue.code];

@@ -15,11 +15,14 @@ namespace {
 struct Fabric {
   const char *prefix;
   double network, server;
+  double link; ///< bytes per second of a device to others of its server, one way; 0: not known
 };
-constexpr Fabric kFabrics[] = {{"a100", 25e9, 8},      {"h100", 50e9, 8},
-                               {"v100", 6.25e9, 8},    {"trainium", 6.25e9, 32},
-                               {"tpu-v5e", 50e9, 256}, {"b200", 50e9, 8}};
-constexpr Fabric kOther = {"", 25e9, 8};
+constexpr Fabric kFabrics[] = {{"a100", 25e9, 8, 300e9},   {"h100", 50e9, 8, 450e9},
+                               {"v100", 6.25e9, 8, 150e9}, {"trainium", 6.25e9, 32, 0},
+                               {"tpu-v5e", 50e9, 256, 0},  {"b200", 50e9, 8, 900e9}};
+constexpr Fabric kOther = {"", 25e9, 8, 0};
+/// Of an NVLink's 25 GB/s, what NCCL counts with (20 for Volta and Ampere: src/graph/topo.h).
+constexpr double kLinkShare = 0.8;
 
 const Fabric &fabricOf(const std::string &accelerator) {
   for (const Fabric &fabric : kFabrics)
@@ -27,6 +30,28 @@ const Fabric &fabricOf(const std::string &accelerator) {
       return fabric;
   return kOther;
 }
+
+/// The part of a device's links that lead to the n - 1 others of a ring. Of the 6 of a V100 in the
+/// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one
+/// leads to the first neighbour, and 4 stay in its half; behind switches all lead to any.
+double linkShare(const Row &row, double n) {
+  if (!row.accelerator.starts_with("v100") || row.devices_per_node.value_or(8) > 8)
+    return 1;
+  return n <= 2 ? 1.0 / 6 : n <= 4 ? 4.0 / 6 : 1;
+}
+
+/// Processes that decode images for one device, in PyTorch's own loader: 16 on a DGX A100, 8 on
+/// DGX-1 and DGX-2 (NVIDIA DeepLearningExamples, PyTorch/Classification/ConvNets/configs.yml).
+double decodersOf(const Row &row) {
+  if (row.source.find("PyTorch/Classification/ConvNets") == std::string::npos)
+    return 0;
+  return row.accelerator.starts_with("v100") ? 8 : 16;
+}
+
+/// The host's own cost of a micro-batch and a step, against that of Megatron-LM and its like, which
+/// wait for norms, timers and flags of overflow in each step: other training loops run ahead of the
+/// device.
+constexpr double kAhead = 0.1;
 
 bool isGated(const Row &row) {
   return row.quality.empty() || row.quality == "A" || row.quality == "B";
@@ -117,6 +142,9 @@ std::variant<Layout, Issue> CaseBuilder::layoutOf(const Row &row, int64_t microb
       (row.inter_node_GBps_per_dev ? *row.inter_node_GBps_per_dev * 1e9 : fabric.network) / l.parts;
   if (!(l.network > 0))
     l.network = fabric.network;
+  // Of 7 neighbours in the cube mesh of a DGX-1, 4 are linked; NCCL relays nothing for the others.
+  if (row.accelerator.starts_with("v100") && l.devicesPerServer == 8 && devices > 4)
+    l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
   l.microbatches = batch / (l.data * static_cast<double>(microbatch));
   return l;
@@ -127,8 +155,12 @@ std::variant<Case, Issue> CaseBuilder::collective(const Row &row, const Machine 
   if (!bytes || !row.n_devices || !row.step_time_s)
     return leftOut(row, "an all-reduce has a size, devices and a time");
   Case one;
-  one.devices = *row.n_devices;
-  one.bytes = *bytes;
+  one.ring.devices = *row.n_devices;
+  one.ring.bytes = *bytes;
+  one.ring.share = linkShare(row, *row.n_devices);
+  if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
+    return leftOut(row, "'" + machine.name + "' has no memory with a bandwidth");
+  one.ring.memory = machine.memories.front().bandwidth.value;
   one.seconds = *row.step_time_s;
   return one;
 }
@@ -178,6 +210,8 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
       if (auto *why = std::get_if<std::string>(&candidate))
         return leftOut(row, *why);
       one.candidates.push_back(std::get<Candidate>(std::move(candidate)));
+      if (double workers = decodersOf(row); workers > 0)
+        one.candidates.back().images = batch / row.n_devices.value_or(1) / workers;
       one.microbatches.push_back(size);
     }
   }
@@ -188,6 +222,12 @@ std::variant<Case, Issue> CaseBuilder::build(const Row &row) {
   one.machine = machine->name;
   one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
   one.prior = priorOf(*machine);
+  if (double link = fabricOf(row.accelerator).link; link > 0)
+    one.prior[static_cast<size_t>(Parameter::LinkBandwidth)] = kLinkShare * link;
+  if (!row.family.starts_with("llm")) {
+    one.prior[static_cast<size_t>(Parameter::MicrobatchCost)] *= kAhead;
+    one.prior[static_cast<size_t>(Parameter::StepCost)] *= kAhead;
+  }
   one.place = row.location;
   one.columns = row.text;
   return one;
@@ -203,13 +243,14 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
       gated.push_back(row);
   out.unscored = rows.size() - gated.size();
 
-  std::set<unsigned> lines;
-  for (Issue &issue : lint(gated, options)) {
-    lines.insert(issue.location.line);
-    out.warnings.push_back(std::move(issue));
+  std::set<size_t> wrong;
+  for (Finding &finding : lint(gated, options)) {
+    wrong.insert(finding.rows.begin(), finding.rows.end());
+    out.warnings.push_back(std::move(finding.issue));
   }
-  for (const Row &row : gated) {
-    if (lines.count(row.location.line))
+  for (size_t i = 0; i < gated.size(); ++i) {
+    const Row &row = gated[i];
+    if (wrong.count(i))
       continue;
     auto made = build(row);
     if (auto *issue = std::get_if<Issue>(&made))

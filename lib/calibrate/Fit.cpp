@@ -241,7 +241,7 @@ StepTime predict(const Case &one, const Factors &factors, size_t *chosen) {
   if (!one.candidates.empty())
     return stepTime(one.candidates, parameters, chosen);
   StepTime t;
-  t.total = t.tensorParallel = allReduceTime(one.devices, one.bytes, parameters);
+  t.total = t.tensorParallel = allReduceTime(one.ring, parameters);
   return t;
 }
 

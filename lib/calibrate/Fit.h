@@ -11,9 +11,9 @@ namespace accord::calibrate {
 struct Case {
   std::string id;
   std::string stratum;               ///< what is scored together
-  std::vector<Candidate> candidates; ///< empty: an all-reduce of `bytes` among `devices`
+  std::vector<Candidate> candidates; ///< empty: an all-reduce, `ring`
   std::vector<int64_t> microbatches; ///< of each candidate
-  double devices = 1, bytes = 0;
+  Ring ring;
   double seconds = 0; ///< measured
   std::string machine;
   std::string shape;  ///< what should be in both halves of a split: model, width, degree of tensor

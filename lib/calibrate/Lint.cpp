@@ -50,87 +50,116 @@ bool isStepTime(const Row &row) {
   return row.step_time_s && *row.step_time_s > 0 && row.global_batch && row.n_devices;
 }
 
-void checkPeak(const Row &row, const LintOptions &options, std::vector<Issue> &issues) {
+/// One configuration with several values: said once, at the first row that contradicts another.
+std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::vector<size_t> &same,
+                                     double tolerance) {
+  std::vector<size_t> against;
+  for (size_t a : same)
+    for (size_t b : same)
+      if (std::abs(*rows[a].step_time_s - *rows[b].step_time_s) >
+          tolerance * std::min(*rows[a].step_time_s, *rows[b].step_time_s)) {
+        against.push_back(a);
+        break;
+      }
+  if (against.empty())
+    return std::nullopt;
+  const Row &first = rows[against.front()];
+  Finding found{{"A0464",
+                 fmt::format("'{}' is a configuration with {} values, here {} s", first.id,
+                             against.size(), *first.step_time_s),
+                 at(first, "step_time_s"),
+                 {}},
+                against};
+  for (size_t i = 1; i < against.size(); ++i) {
+    const Row &other = rows[against[i]];
+    found.issue.notes.emplace_back(
+        at(other, "step_time_s"),
+        fmt::format("'{}' is the same configuration: {} s", other.id, *other.step_time_s));
+  }
+  return found;
+}
+
+std::optional<Issue> checkPeak(const Row &row, const LintOptions &options) {
   const Machine *machine = options.machine ? options.machine(row) : nullptr;
   std::string type = typeOf(row);
   if (!machine || type.empty() || !row.model_pflop_per_step || !isStepTime(row))
-    return;
+    return std::nullopt;
   double peak = peakOf(*machine, type) * *row.n_devices;
   double rate = *row.model_pflop_per_step * 1e15 / *row.step_time_s;
   if (!(peak > 0) || rate <= peak)
-    return;
+    return std::nullopt;
   std::string message = fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id,
                                     100 * rate / peak, machine->name, type);
   if (row.seq_len && *row.seq_len <= kShortText && *row.seq_len > 128)
     message += fmt::format(
         "; a length of {:.0f} words is the longest there is, real text is shorter", *row.seq_len);
-  issues.push_back({"A0463", message, at(row, "step_time_s"), {}});
+  return Issue{"A0463", message, at(row, "step_time_s"), {}};
 }
 
-void checkProduct(const Row &row, std::vector<Issue> &issues) {
+std::optional<Issue> checkProduct(const Row &row) {
   if (!row.tp || !row.pp || !row.dp || !row.n_devices)
-    return;
+    return std::nullopt;
   double product = *row.tp * *row.pp * *row.dp * row.cp.value_or(1);
   bool sharded = row.zero_stage == "3" || row.zero_stage == "fsdp";
   bool fits = std::fmod(product, *row.n_devices) == 0 ||
               (sharded && std::fmod(*row.n_devices, product) == 0);
-  if (!fits)
-    issues.push_back({"A0464",
-                      fmt::format("'{}': tp {} * pp {} * dp {} = {} on {} devices", row.id, *row.tp,
-                                  *row.pp, *row.dp, product, *row.n_devices),
-                      at(row, "n_devices"),
-                      {}});
+  if (fits)
+    return std::nullopt;
+  return Issue{"A0464",
+               fmt::format("'{}': tp {} * pp {} * dp {} = {} on {} devices", row.id, *row.tp,
+                           *row.pp, *row.dp, product, *row.n_devices),
+               at(row, "n_devices"),
+               {}};
 }
 
 double samplesPerSecond(const Row &row) { return *row.global_batch / *row.step_time_s; }
 
+/// Faster than linear scaling allows, against the same job on fewer devices.
+std::optional<Issue> checkScaling(const std::vector<Row> &rows, const Row &row,
+                                  const std::vector<size_t> &job) {
+  for (size_t index : job) {
+    const Row &fewer = rows[index];
+    double more = *row.n_devices / *fewer.n_devices;
+    // The same work for each device: with more of it, costs of a step weigh less.
+    bool alike =
+        std::abs(*row.global_batch / *row.n_devices * *fewer.n_devices / *fewer.global_batch - 1) <
+        0.01;
+    if (more > 1 && alike && samplesPerSecond(row) > kScalingSlack * more * samplesPerSecond(fewer))
+      return Issue{"A0464",
+                   fmt::format("'{}': {:.1f} times as fast as on {} of {} devices", row.id,
+                               samplesPerSecond(row) / samplesPerSecond(fewer), *fewer.n_devices,
+                               *row.n_devices),
+                   at(row, "step_time_s"),
+                   {{at(fewer, "step_time_s"), fmt::format("'{}' is the slower one", fewer.id)}}};
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
-std::vector<Issue> lint(const std::vector<Row> &rows, const LintOptions &options) {
-  std::vector<Issue> issues;
-  std::map<std::string, std::vector<const Row *>> scaled, same;
-  for (const Row &row : rows)
-    if (isStepTime(row)) {
-      scaled[configuration(row, true)].push_back(&row);
-      same[configuration(row, false)].push_back(&row);
+std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &options) {
+  std::vector<Finding> findings;
+  std::map<std::string, std::vector<size_t>> scaled, same;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (isStepTime(rows[i])) {
+      scaled[configuration(rows[i], true)].push_back(i);
+      same[configuration(rows[i], false)].push_back(i);
     }
-  for (const Row &row : rows) {
-    checkPeak(row, options, issues);
-    checkProduct(row, issues);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row &row = rows[i];
+    for (auto &issue : {checkPeak(row, options), checkProduct(row),
+                        isStepTime(row) ? checkScaling(rows, row, scaled[configuration(row, true)])
+                                        : std::nullopt})
+      if (issue)
+        findings.push_back({*issue, {i}});
     if (!isStepTime(row))
       continue;
-    for (const Row *fewer : scaled[configuration(row, true)]) {
-      double more = *row.n_devices / *fewer->n_devices;
-      // The same work for each device: with more of it, costs of a step weigh less.
-      bool alike =
-          std::abs(*row.global_batch / *row.n_devices * *fewer->n_devices / *fewer->global_batch -
-                   1) < 0.01;
-      if (more > 1 && alike &&
-          samplesPerSecond(row) > kScalingSlack * more * samplesPerSecond(*fewer)) {
-        issues.push_back(
-            {"A0464",
-             fmt::format("'{}': {:.1f} times as fast as on {} of {} devices", row.id,
-                         samplesPerSecond(row) / samplesPerSecond(*fewer), *fewer->n_devices,
-                         *row.n_devices),
-             at(row, "step_time_s"),
-             {{at(*fewer, "step_time_s"), fmt::format("'{}' is the slower one", fewer->id)}}});
-        break;
-      }
-    }
-    for (const Row *other : same[configuration(row, false)])
-      if (other != &row &&
-          std::abs(*other->step_time_s - *row.step_time_s) >
-              options.tolerance * std::min(*other->step_time_s, *row.step_time_s)) {
-        issues.push_back(
-            {"A0464",
-             fmt::format("'{}' and '{}' are one configuration with two values, {} s and {} s",
-                         row.id, other->id, *row.step_time_s, *other->step_time_s),
-             at(row, "step_time_s"),
-             {{at(*other, "step_time_s"), "the other value"}}});
-        break;
-      }
+    const std::vector<size_t> &values = same[configuration(row, false)];
+    if (values.front() == i)
+      if (auto found = contradiction(rows, values, options.tolerance))
+        findings.push_back(std::move(*found));
   }
-  return issues;
+  return findings;
 }
 
 } // namespace accord::calibrate

@@ -12,8 +12,13 @@ struct LintOptions {
   std::function<const Machine *(const Row &)> machine;
 };
 
-/// What is wrong with rows, in their order; a row may be named several times. None of these should
-/// be fitted.
+/// What is wrong, and with which rows.
+struct Finding {
+  Issue issue;
+  std::vector<size_t> rows; ///< indices of rows that should not be fitted
+};
+
+/// Findings in the order of rows; a row may have several.
 /// - A0463: faster than the peak of its devices allows (`model_pflop_per_step` against the peak of
 /// `precision`). Of text of
 ///   512 words or less with a nominal length the message says so: such data are cut to their real
@@ -22,8 +27,8 @@ struct LintOptions {
 /// devices; replicas that ZeRO 3
 ///   or FSDP forms are not counted, so that there the product only has to divide it);
 ///   faster than linear scaling allows (5 % of slack) against the same job with as much work for
-///   each of fewer devices; two values for one configuration that differ by more than the
-///   tolerance: both are named.
-std::vector<Issue> lint(const std::vector<Row> &rows, const LintOptions &options);
+///   each of fewer devices; values for one configuration that differ by more than the
+///   tolerance: one finding at the first of these rows, with a note at each other one.
+std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &options);
 
 } // namespace accord::calibrate

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kFree = std::numeric_limits<double>::infinity();
 const ParameterInfo kInfo[kParameters] = {
-    {"product_efficiency", "", 0.83, 0.2, 1},    {"fp32_efficiency", "", 0.8, 0.2, 1},
+    {"product_efficiency", "", 0.83, 0.2, 1},    {"fp32_efficiency", "", 0.9, 0.2, 1},
     {"tf32_efficiency", "", 0.6, 0.3, 1},        {"fp8_efficiency", "", 0.6, 0.3, 1},
     {"product_depth", "", 64, 0.7, 4096},        {"product_wave", "", 1e6, 0.7, 1e9},
     {"attention_efficiency", "", 0.5, 0.4, 1},   {"attention_depth", "", 32, 0.7, 4096},
@@ -17,10 +17,12 @@ const ParameterInfo kInfo[kParameters] = {
     {"lookup_efficiency", "", 0.3, 0.7, 1},      {"loss_passes", "", 3, 0.5, 100},
     {"kernel_floor", "s", 3e-6, 0.7, 1e-3},      {"launch", "s", 4.5e-5, 0.7, 1e-2},
     {"launch_collective", "s", 2e-5, 1, 1e-2},   {"link_latency", "s", 3e-5, 0.7, 1e-1},
+    {"link_step", "s", 3.4e-6, 0.5, 1e-2},       {"link_copies", "", 4, 0.4, 100},
     {"link_bandwidth", "B/s", 2e11, 0.3, kFree}, {"network_latency", "s", 3e-5, 1, 1},
     {"network_efficiency", "", 0.8, 0.5, 1.2},   {"stream_efficiency", "", 0.8, 0.5, 1.2},
     {"data_parallel_exposed", "", 0.5, 0.7, 1},  {"update_passes", "", 1.5, 0.5, 100},
     {"microbatch_cost", "s", 1e-3, 1, 100},      {"step_cost", "s", 1e-2, 1, 1000},
+    {"decode_cost", "s", 7e-3, 0.3, 10},
 };
 constexpr double kPeak = 312e12;       // see the header
 constexpr double kMemoryShare = 0.098; // 200 of 2039 GB/s

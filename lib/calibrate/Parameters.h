@@ -24,6 +24,8 @@ enum class Parameter : uint8_t {
   Launch,            ///< seconds of the host for each operation
   LaunchCollective,  ///< seconds of the host for each collective and further device in it
   LinkLatency,       ///< seconds of a collective inside of a server
+  LinkStep,          ///< … of each of the 2 (n - 1) steps of a ring of its own
+  LinkCopies,        ///< times a ring moves each part through memory besides its links
   LinkBandwidth,     ///< bytes per second of a device to others of its server
   NetworkLatency,    ///< seconds of a collective between servers
   NetworkEfficiency, ///< share of the stated bandwidth between servers when all devices of one work
@@ -32,9 +34,10 @@ enum class Parameter : uint8_t {
   DataParallelExposed, ///< share of the gradients' time that no computation hides
   UpdatePasses,        ///< times the optimizer's own traffic: norms, scaling, copies to 16 bit
   MicrobatchCost,      ///< seconds of the host for each micro-batch
-  StepCost             ///< seconds of the host for each step
+  StepCost,            ///< seconds of the host for each step
+  DecodeCost           ///< seconds of one of the host's workers to read, decode and crop an image
 };
-constexpr size_t kParameters = 24;
+constexpr size_t kParameters = 27;
 /// Indexed by Parameter, in base units.
 using Parameters = std::array<double, kParameters>;
 

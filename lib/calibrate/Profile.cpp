@@ -27,6 +27,27 @@ static void extents(const std::vector<Loop> &domain, const std::vector<LoopTenso
     if (!slot)
       slot = &tensor;
   }
+  // A loop that the result only reaches together with another one, as in the gradient of a
+  // convolution's input (position = output position * stride + kernel position), is summed over in
+  // a sense; but the longer of the two is what the kernels spread over the device.
+  auto spread = [&](size_t loop) {
+    if (!c)
+      return false;
+    for (auto &dimension : c->dimensions) {
+      bool here = false;
+      int64_t longest = 0;
+      for (const LoopTensor::Term &term : dimension) {
+        here |= term.loop == loop;
+        longest = std::max(longest, domain[term.loop].extent);
+      }
+      if (here && dimension.size() > 1 && domain[loop].extent == longest)
+        return true;
+    }
+    return false;
+  };
+  for (const LoopTensor &tensor : tensors)
+    for (auto &dimension : tensor.dimensions)
+      into.window |= dimension.size() > 1;
   auto reads = [](const LoopTensor *tensor, size_t loop) {
     if (!tensor)
       return false;
@@ -39,7 +60,7 @@ static void extents(const std::vector<Loop> &domain, const std::vector<LoopTenso
   for (size_t loop = 0; loop < domain.size(); ++loop) {
     double extent = static_cast<double>(domain[loop].extent);
     bool inA = reads(a, loop), inB = reads(b, loop);
-    if (domain[loop].kind == IteratorKind::Reduction)
+    if (domain[loop].kind == IteratorKind::Reduction && !spread(loop))
       into.k *= extent;
     else if (inA && inB)
       into.batch *= extent;
@@ -60,6 +81,9 @@ bool isLookup(const std::string &kind) {
   return kind.find("embedding") != std::string::npos || kind.find("gather") != std::string::npos ||
          kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos;
 }
+
+/// The loop over time that a recurrent layer becomes (the pass expand-recurrent names it).
+bool isOverTime(const Region &region) { return region.name.find(".time") != std::string::npos; }
 
 double flopsBelow(const WorkGraph &graph, RegionId region) {
   double sum = 0;
@@ -83,12 +107,12 @@ public:
       const Operation &op = graph.operations[id];
       bool isBlock =
           op.body != kNone && blockCount > 0 && graph.regions[op.body].count == blockCount;
-      visit(id, isBlock ? Place::Block : place, 1);
+      visit(id, isBlock ? Place::Block : place, 1, false);
       if (isBlock) // behind the forward stack is the end, behind the backward stack the start again
         place = place == Place::First && !ended ? (ended = true, Place::Last) : Place::First;
     }
     for (OperationId id : graph.regions[kUpdateRegion].operations)
-      visit(id, Place::Update, 1);
+      visit(id, Place::Update, 1, false);
     for (auto &[key, item] : found)
       out.items.push_back(std::move(item));
     out.blocks = blockCount > 0 ? static_cast<double>(blockCount) : 1;
@@ -109,7 +133,7 @@ private:
   }
 
   /// `times`: how often it runs in one run of a block, or of the micro-batch outside of blocks.
-  void visit(OperationId id, Place place, double times) {
+  void visit(OperationId id, Place place, double times, bool recurrent) {
     const Operation &op = graph.operations[id];
     if (op.body != kNone) {
       double inside = place == Place::Block && op.region == kMicrobatchRegion
@@ -118,15 +142,16 @@ private:
       if (place == Place::Block && op.region == kMicrobatchRegion)
         boundary(graph.regions[op.body]);
       for (OperationId child : graph.regions[op.body].operations)
-        visit(child, place, times * inside);
+        visit(child, place, times * inside, recurrent || isOverTime(graph.regions[op.body]));
       return;
     }
-    if (op.core == CoreKind::None)
+    if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
       return;
     ProfileItem item;
     item.phase = op.phase;
     item.place = place;
     item.kind = op.kind;
+    item.recurrent = recurrent;
     item.type = op.type;
     item.flops = static_cast<double>(op.flops);
     item.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
@@ -150,6 +175,10 @@ private:
       if (op.phase == Phase::WeightGradient)
         item.bytes = static_cast<double>(op.bytesRead) +
                      2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
+    } else if (op.kind.starts_with("batch_norm")) {
+      // Statistics of a channel need every sample before any can be normalized (and in the
+      // gradient, two sums before any element): what is read is read twice.
+      item.bytes += static_cast<double>(op.bytesRead);
     } else if (op.kind.starts_with("softmax")) {
       item.work = WorkClass::Softmax;
     } else if (op.kind.starts_with("cross_entropy")) {
@@ -171,8 +200,9 @@ private:
   }
 
   void add(ProfileItem item, double times) {
-    auto key = std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes,
-                          item.batch, item.m, item.n, item.k, item.payload, item.exchange);
+    auto key =
+        std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes, item.batch,
+                   item.m, item.n, item.k, item.payload, item.exchange, item.recurrent);
     auto [slot, isNew] = found.emplace(std::move(key), std::move(item));
     slot->second.count += times;
   }
@@ -192,7 +222,7 @@ private:
   int64_t blockCount = 0;
   bool ended = false;
   std::map<std::tuple<Place, Phase, WorkClass, std::string, double, double, double, double, double,
-                      double, double, std::string>,
+                      double, double, std::string, bool>,
            ProfileItem>
       found;
 };

@@ -34,8 +34,10 @@ struct ProfileItem {
   double flops = 0; ///< of one execution
   double bytes = 0; ///< read and written by one execution, each tensor once
   double batch = 1, m = 1, n = 1, k = 1;
-  double payload = 0;   ///< of a collective: bytes of the whole tensor
-  std::string exchange; ///< "all_reduce", …; empty unless a collective
+  double payload = 0;     ///< of a collective: bytes of the whole tensor
+  std::string exchange;   ///< "all_reduce", …; empty unless a collective
+  bool window = false;    ///< a convolution, or a gradient of one
+  bool recurrent = false; ///< one step of a recurrent layer, whose steps a library runs
 };
 
 struct Profile {

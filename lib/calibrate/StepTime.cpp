@@ -1,5 +1,6 @@
 #include "lib/calibrate/StepTime.h"
 #include <algorithm>
+#include <cmath>
 
 namespace accord::calibrate {
 namespace {
@@ -13,6 +14,9 @@ constexpr double kHiddenOfStep = 0.6, kHiddenOfStage = 0.3;
 /// Reductions longer than this are split among compute units (weight gradients of convolutions: a
 /// small result, a long sum).
 constexpr double kSplitDepth = 8192;
+
+/// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
+constexpr double kHostBus = 12e9;
 
 struct View {
   const Parameters &p;
@@ -63,8 +67,13 @@ public:
     t.bubble = (l.pipeline - 1) * stage / l.chunks;
     t.dataParallel = exposed(stage, first.longer() + last.longer());
     t.optimizer = update();
+    t.dataParallel += m * exchangeTime();
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers +
               t.bubble + t.dataParallel + t.optimizer;
+    // The host's workers prepare the next batch meanwhile.
+    double waits = std::max(c.images * p(Parameter::DecodeCost) - t.total, 0.0);
+    t.host += waits;
+    t.total += waits;
     return t;
   }
 
@@ -76,21 +85,29 @@ private:
       part.updateBytes += item.bytes * item.count;
       return;
     }
-    double floor = p(Parameter::KernelFloor) * item.count;
+    double kernels = kernelsOf(item);
+    double floor = p(Parameter::KernelFloor) * kernels;
     double bandwidth = c.memoryBandwidth;
-    part.host += p(Parameter::Launch) * item.count;
+    // A library starts the steps of its recurrent layers itself, without the framework.
+    part.host += p(item.recurrent ? Parameter::KernelFloor : Parameter::Launch) * kernels;
     switch (item.work) {
     case WorkClass::Product:
     case WorkClass::Batched: {
       bool batched = item.work == WorkClass::Batched;
       double shape = 1;
       if (item.m > 0)
-        shape = (1 + p(Parameter::ProductWave) /
+        shape = (1 + work.rate * p(Parameter::ProductWave) /
                          std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
-                (1 + p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
+                (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) /
+                         item.k);
       double compute = item.flops * shape / (work.peak * p.p[work.efficiency]);
       double moved = item.bytes / (bandwidth * p(Parameter::MemoryEfficiency));
-      (batched ? part.attention : part.product) += std::max(compute, moved) * item.count + floor;
+      double time = std::max(compute, moved);
+      // Tensor cores take convolutions with channels innermost. Training in tf32 keeps them
+      // outermost, as in fp32, so that each operand and result is transposed.
+      if (item.window && item.type == "tf32")
+        time += 2 * moved;
+      (batched ? part.attention : part.product) += time * item.count + floor;
       return;
     }
     case WorkClass::Streaming:
@@ -116,6 +133,15 @@ private:
     }
   }
 
+  /// In a recurrent layer's step, element-wise work is part of the products' kernels (Appleyard et
+  /// al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016, section 3). All tables
+  /// of equal rows are looked up by one kernel.
+  static double kernelsOf(const ProfileItem &item) {
+    if (item.recurrent && item.work != WorkClass::Product && item.work != WorkClass::Batched)
+      return 0;
+    return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
+  }
+
   void collective(const ProfileItem &item, Part &part) const {
     double n = l.tensor;
     bool whole = item.exchange == "all_reduce"; // gathers and scatters are half of one
@@ -139,6 +165,15 @@ private:
     if (l.tensor > 1 && !l.sequence)
       time += c.boundaryBytes / p(Parameter::LinkBandwidth);
     return 2 * time;
+  }
+
+  /// Rows of tables that other devices hold come, and their gradients go back. To devices that no
+  /// link reaches they take the host's bus at the same time.
+  double exchangeTime() const {
+    double bytes = 2 * (l.data - 1) / l.data * c.exchanged, inside = p(Parameter::LinkBandwidth);
+    if (l.data > l.devicesPerServer)
+      return bytes / std::min(inside, l.network * p(Parameter::NetworkEfficiency));
+    return std::max((1 - l.unlinked) * bytes / inside, l.unlinked * bytes / kHostBus);
   }
 
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }
@@ -208,15 +243,20 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   out.otherParameters = profile.otherParameters + (sparse ? 0 : profile.tableParameters);
   double swept = sparse ? dense / (dense + profile.tableParameters) : 1;
   out.memoryBandwidth = machine.memories.front().bandwidth.value / layout.parts;
+  double sixteen = peakOf(machine, "bf16") / layout.parts;
   for (const ProfileItem &item : profile.items) {
     bool low = fp8 && item.work == WorkClass::Product;
     double peak = peakOf(machine, low ? "fp8" : item.type) / layout.parts;
     if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
       return "'" + machine.name + "' has no peak for " + (low ? "fp8" : item.type);
-    out.work.push_back({item, peak, static_cast<uint8_t>(efficiencyOf(item, fp8))});
+    double rate = sixteen > 0 && peak > 0 ? std::sqrt(peak / sixteen) : 1;
+    out.work.push_back({item, peak, rate, static_cast<uint8_t>(efficiencyOf(item, fp8))});
     if (item.place == Place::Update)
       out.work.back().item.bytes *= swept;
   }
+  for (const ProfileItem &item : profile.items) // a look-up reads rows and writes as much
+    if (sparse && item.work == WorkClass::Lookup && item.phase == Phase::Forward)
+      out.exchanged += item.bytes * item.count / 2;
   double own = out.blockParameters / layout.pipeline + out.otherParameters;
   double kept = profile.keptBytes * profile.blocks / layout.pipeline *
                 std::min(layout.microbatches, layout.pipeline);
@@ -245,10 +285,14 @@ StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &pa
   return best;
 }
 
-double allReduceTime(double devices, double bytes, const Parameters &parameters) {
+double allReduceTime(const Ring &ring, const Parameters &parameters) {
   View p{parameters};
-  return p(Parameter::LinkLatency) +
-         2 * (devices - 1) / devices * bytes / p(Parameter::LinkBandwidth);
+  double steps = 2 * (ring.devices - 1), part = ring.bytes / ring.devices;
+  auto with = [&](double hop, double rate) {
+    return p(Parameter::LinkLatency) + steps * hop * p(Parameter::LinkStep) +
+           steps * part / (ring.share * rate * p(Parameter::LinkBandwidth));
+  };
+  return std::min(with(1, 1), with(0.56, 0.92)) + p(Parameter::LinkCopies) * part / ring.memory;
 }
 
 } // namespace accord::calibrate

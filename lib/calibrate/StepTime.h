@@ -14,6 +14,7 @@ struct Layout {
   double microbatches = 1; ///< of one replica and step
   double devicesPerServer = 8;
   double network = 25e9; ///< bytes per second between servers, one way, of one device
+  double unlinked = 0;   ///< share of the other devices of a server that no link reaches
   int zero = 0;          ///< stage of ZeRO; 3: weights are gathered for every micro-batch
   bool sequence = false; ///< sequence parallel
   double parts = 1;      ///< a device of the layout is this part of a machine (2 cores of one chip)
@@ -24,6 +25,7 @@ struct Candidate {
   struct Work {
     ProfileItem item;
     double peak = 0;        ///< FLOP/s of the type on this machine
+    double rate = 1;        ///< root of it over the 16-bit peak: slower arithmetic is filled sooner
     uint8_t efficiency = 0; ///< index of the Parameter that is the share of it
   };
   std::vector<Work> work;
@@ -31,6 +33,8 @@ struct Candidate {
   double blocks = 1, boundaryBytes = 0;
   double blockParameters = 0, otherParameters = 0;
   double memoryBandwidth = 0; ///< bytes per second
+  double exchanged = 0;       ///< bytes of looked-up rows that go to other devices, one micro-batch
+  double images = 0;          ///< for each of the host's workers, one step; 0: nothing is decoded
   bool fits = true;           ///< states and kept activations are smaller than the memory
 };
 
@@ -73,7 +77,18 @@ StepTime stepTime(const Candidate &candidate, const Parameters &parameters);
 StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &parameters,
                   size_t *chosen = nullptr);
 
-/// alpha + 2 (n - 1) / n bytes / beta with the parameters of links inside of a server.
-double allReduceTime(double devices, double bytes, const Parameters &parameters);
+/// An all-reduce of bytes among n devices of one server.
+struct Ring {
+  double devices = 1, bytes = 0;
+  double share = 1;  ///< part of a device's links that connect them
+  double memory = 1; ///< bytes per second of a device's memory
+};
+/// The faster of two protocols,
+///   latency + 2 (n - 1) h step + 2 (n - 1) / n bytes / (r share bandwidth) + copies / n bytes /
+///   memory,
+/// whole chunks (h = 1, r = 1) and lines of 128 bytes with flags (h = 0.56, r = 0.92: ratios of
+/// NCCL's own model of its rings, src/graph/tuning.cc). The last term is what no link hides: the
+/// first part is read and the last is written while nothing is sent.
+double allReduceTime(const Ring &ring, const Parameters &parameters);
 
 } // namespace accord::calibrate

@@ -83,7 +83,7 @@ Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> ext
   return gemm;
 }
 
-class ArrayModel : public CostModel {
+class ArrayModel : public ModelAtPeak {
 public:
   /// Cycles of the tile's own folds, none of whose streams is cut for idle arrays, at the pace of
   /// the whole: then no tiles take less than the whole in sum. Row stationary folds strips of rows
@@ -164,14 +164,9 @@ public:
     return std::max(Bytes(bytes), CostModel::feed(q));
   }
 
-  std::variant<ComputeTime, Issue> compute(const CostQuery &q,
-                                           Assumptions &assumptions) const override {
-    auto stated = peakFor(q, assumptions);
-    if (auto *issue = std::get_if<Issue>(&stated))
-      return std::move(*issue);
-    FlopsPerSecond peak = std::get<FlopsPerSecond>(stated);
-    assumeSpread(q, assumptions);
-    const Core &core = q.machine.cores[q.core];
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
+                                             FlopsPerSecond peak,
+                                             Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.rows <= 0 || core.cols <= 0)
       return needsGeometry(q, "array", "rows and columns");

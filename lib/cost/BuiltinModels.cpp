@@ -5,16 +5,10 @@
 namespace accord {
 namespace {
 
-class PeakModel : public CostModel {
+class PeakModel : public ModelAtPeak {
 public:
-  std::variant<ComputeTime, Issue> compute(const CostQuery &q,
-                                           Assumptions &assumptions) const override {
-    auto stated = peakFor(q, assumptions);
-    if (auto *issue = std::get_if<Issue>(&stated))
-      return std::move(*issue);
-    FlopsPerSecond peak = std::get<FlopsPerSecond>(stated);
-    assumeSpread(q, assumptions);
-    const Core &core = q.machine.cores[q.core];
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
+                                             FlopsPerSecond peak, Assumptions &) const override {
     if (core.halfWork.value <= 0 || q.operation.flops == 0)
       return timeAtPeak(q, peak);
     int64_t count = instancesPerOperation(core);

@@ -9,8 +9,7 @@ std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
   return {machine.location, fmt::format("'{}' is described here", machine.name)};
 }
 
-} // namespace
-
+/// Peak of one instance: stated, or of its array or lanes.
 std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
   FlopsPerSecond peak = peakOfOne(q.machine, core, q.type);
@@ -25,6 +24,31 @@ std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &q, Assumptions &ass
     assumptions.insert(fmt::format("core '{}' does {:.0f} {} FLOP a cycle, from its {}", core.name,
                                    flopsPerCycle(core), q.type, core.rows > 0 ? "array" : "lanes"));
   return peak;
+}
+
+void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
+  const Core &core = q.machine.cores[q.core];
+  if (core.count > 1)
+    assumptions.insert(
+        core.oneEach
+            ? fmt::format("an operation runs on one of the {} instances of core '{}'", core.count,
+                          core.name)
+            : fmt::format("an operation is spread evenly over all {} instances of core '{}'",
+                          core.count, core.name));
+  if (core.efficiency == 1 && !core.origins.count("efficiency"))
+    assumptions.insert(
+        fmt::format("core '{}' states no efficiency: it reaches its peak", core.name));
+}
+
+} // namespace
+
+std::variant<ComputeTime, Issue> ModelAtPeak::compute(const CostQuery &q,
+                                                      Assumptions &assumptions) const {
+  auto peak = peakFor(q, assumptions);
+  if (auto *issue = std::get_if<Issue>(&peak))
+    return std::move(*issue);
+  assumeSpread(q, assumptions);
+  return computeAt(q, q.machine.cores[q.core], std::get<FlopsPerSecond>(peak), assumptions);
 }
 
 ComputeTime timeAtPeak(const CostQuery &q, FlopsPerSecond peak) {
@@ -57,20 +81,6 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
                           "{:.0f}) * {:.15g} / ({:.6g} * {:.6g})",
                           core.halfWork.value, flops, cycles, clock, core.efficiency);
   return {Seconds(slower * cycles / (clock * core.efficiency)), formula + ", cycles = " + how};
-}
-
-void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
-  const Core &core = q.machine.cores[q.core];
-  if (core.count > 1)
-    assumptions.insert(
-        core.oneEach
-            ? fmt::format("an operation runs on one of the {} instances of core '{}'", core.count,
-                          core.name)
-            : fmt::format("an operation is spread evenly over all {} instances of core '{}'",
-                          core.count, core.name));
-  if (core.efficiency == 1 && !core.origins.count("efficiency"))
-    assumptions.insert(
-        fmt::format("core '{}' states no efficiency: it reaches its peak", core.name));
 }
 
 Issue needsGeometry(const CostQuery &q, const char *model, const char *what) {

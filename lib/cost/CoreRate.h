@@ -4,9 +4,17 @@
 
 namespace accord {
 
-/// Peak of one instance for the arithmetic of the query. A0451: the core states neither it nor an
-/// array or lanes with a clock.
-std::variant<FlopsPerSecond, Issue> peakFor(const CostQuery &, Assumptions &);
+/// A cost model that needs the peak of one instance for the arithmetic of the query. A0451: the
+/// core states neither it nor an array or lanes with a clock. Notes that work is spread over all
+/// instances, and that a missing efficiency is 1.
+class ModelAtPeak : public CostModel {
+public:
+  std::variant<ComputeTime, Issue> compute(const CostQuery &, Assumptions &) const final;
+
+private:
+  virtual std::variant<ComputeTime, Issue> computeAt(const CostQuery &, const Core &,
+                                                     FlopsPerSecond peak, Assumptions &) const = 0;
+};
 
 /// flops / (instances * peak * efficiency).
 ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
@@ -16,9 +24,6 @@ ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 /// differs: the peak is of another arithmetic, or there is no clock.
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles,
                          const std::string &how, Assumptions &);
-
-/// Notes that work is spread over all instances, and that a missing efficiency is 1.
-void assumeSpread(const CostQuery &, Assumptions &);
 
 /// A0451 for a core without the geometry that a cost model needs ("rows and columns").
 Issue needsGeometry(const CostQuery &, const char *model, const char *what);

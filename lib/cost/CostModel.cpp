@@ -27,11 +27,6 @@ Registry &registry() {
   return *all;
 }
 
-/// Index after the nearest level that the core's operands pass.
-size_t levelsOf(const Machine &machine, const Core &core) {
-  return core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
-}
-
 } // namespace
 
 bool registerCostModel(const std::string &name, CostModelFactory factory) {
@@ -95,9 +90,6 @@ Bytes CostModel::feed(const CostQuery &query) const {
 }
 
 namespace {
-
-/// Whether a memory is filled while what it holds is used.
-bool overlaps(const Memory &memory) { return memory.doubleBuffered || memory.kind == "cache"; }
 
 /// Adds one memory's bytes, time and energy; an Issue if it must know the bandwidth.
 std::optional<Issue> addTransfer(const CostQuery &query, size_t i, Bytes bytes, OperationCost &cost,
@@ -183,7 +175,7 @@ std::variant<OperationCost, Issue> roofline(const CostQuery &query, const Comput
   std::string serial;
   for (size_t i = levels; i-- > 0;) {
     const Memory &memory = machine.memories[i];
-    bool added = i + 1 < levels && !overlaps(machine.memories[i + 1]);
+    bool added = i + 1 < levels && !overlapsTransfers(machine.memories[i + 1]);
     if (cost.transfer[i] > longest) {
       longest = cost.transfer[i];
       cost.bound = "bandwidth " + memory.name;

@@ -7,9 +7,12 @@ namespace accord {
 namespace {
 
 size_t levelsOf(const CostQuery &query) {
-  const Core &core = query.machine.cores[query.core];
-  return core.reads < 0 ? query.machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+  return accord::levelsOf(query.machine, query.machine.cores[query.core]);
 }
+
+/// Nodes of a search: nearly all with one memory on the chip end before this, of those with more
+/// most do.
+constexpr int64_t kNodesOfOne = 200000, kNodesOfMore = 40000;
 
 std::vector<tile::Level> levelsFor(const CostQuery &query) {
   std::vector<tile::Level> levels;
@@ -20,7 +23,7 @@ std::vector<tile::Level> levelsFor(const CostQuery &query) {
     level.capacity = memory.capacity;
     level.bandwidth = memory.bandwidth * memory.efficiency;
     level.latency = memory.latency;
-    level.doubleBuffered = memory.doubleBuffered || memory.kind == "cache";
+    level.doubleBuffered = overlapsTransfers(memory);
     levels.push_back(level);
   }
   return levels;
@@ -89,6 +92,7 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
   Bytes feed = model.feed(query);
   const Memory &nearest = query.machine.memories[levels.size() - 1];
   tile::SearchLimits limits;
+  limits.nodes = levels.size() == 2 ? kNodesOfOne : kNodesOfMore;
   if (nearest.bandwidth.value > 0)
     limits.leastCompute = nearest.latency + feed / (nearest.bandwidth * nearest.efficiency);
   limits.floor = model.tileFloor(query, whole, grouped.members);
@@ -115,7 +119,7 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
   if (best->compute.value > whole.time.value * (1 + 1e-9))
     mapped.compute.formula +=
         fmt::format(", in tiles {:.6g} times as long", best->compute / whole.time);
-  mapped.traffic.gap = best->exact ? 0 : gapOf(*best, levels, whole.time, limits, tensors);
+  mapped.traffic.gap = best->exact ? 0 : std::min(best->gap, gapOf(*best, levels, whole.time, limits, tensors));
   mapped.traffic.text = textOf(grouped.nest, levels, *best, mapped.traffic.gap);
   mapped.traffic.bytes.resize(query.machine.memories.size());
   mapped.traffic.bytes[levels.size() - 1] = feed;

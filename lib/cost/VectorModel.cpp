@@ -16,16 +16,11 @@ int64_t reductionsOf(const std::string &kind) {
   return 1;
 }
 
-class VectorModel : public CostModel {
+class VectorModel : public ModelAtPeak {
 public:
-  std::variant<ComputeTime, Issue> compute(const CostQuery &q,
-                                           Assumptions &assumptions) const override {
-    auto stated = peakFor(q, assumptions);
-    if (auto *issue = std::get_if<Issue>(&stated))
-      return std::move(*issue);
-    FlopsPerSecond peak = std::get<FlopsPerSecond>(stated);
-    assumeSpread(q, assumptions);
-    const Core &core = q.machine.cores[q.core];
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
+                                             FlopsPerSecond peak,
+                                             Assumptions &assumptions) const override {
     const Operation &op = q.operation;
     if (core.lanes <= 0)
       return needsGeometry(q, "vector", "the lanes");

@@ -14,6 +14,14 @@ FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::st
   return FlopsPerSecond(flopsPerCycle(core) * machine.clock.value);
 }
 
+bool overlapsTransfers(const Memory &memory) {
+  return memory.doubleBuffered || memory.kind == "cache";
+}
+
+size_t levelsOf(const Machine &machine, const Core &core) {
+  return core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+}
+
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type) {
   auto found = machine.energyPerFlopOf.find(type);
   return found == machine.energyPerFlopOf.end() ? machine.energyPerFlop : found->second;

@@ -90,5 +90,10 @@ inline int64_t instancesPerOperation(const Core &core) { return core.oneEach ? 1
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type);
 /// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.
 double flopsPerCycle(const Core &core);
+/// Whether a memory is filled while what it holds is used: it is double buffered, or a cache. Any other is filled
+/// before.
+bool overlapsTransfers(const Memory &memory);
+/// How many memories the operands of a core pass: `memories` 0 up to the one it reads; all where it states none.
+size_t levelsOf(const Machine &machine, const Core &core);
 
 } // namespace accord

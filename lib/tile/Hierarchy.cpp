@@ -51,7 +51,8 @@ Clock::Clock(std::span<const Level> levels, Seconds leastCompute) : least(leastC
     return most;
   };
   for (size_t l = 0; l < levels.size(); ++l) {
-    rooms.push_back(levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1));
+    double room = levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1);
+    rooms.push_back(l > 1 ? std::min(room, rooms[l - 1]) : room);
     rates.push_back(l ? rate(levels[l - 1]) : 0);
     besides.push_back(levels[l].besides.value * 8);
     latencies.push_back(l ? levels[l - 1].latency : Seconds(0));

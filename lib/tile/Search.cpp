@@ -53,17 +53,6 @@ Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfT
   }
 }
 
-std::optional<Issue> Search::fits() const {
-  int64_t least[kMaxLoops];
-  for (unsigned i = 0; i < loops; ++i)
-    least[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
-  double bits = shape.footprintBits(least);
-  for (unsigned l = 1; l <= nearest; ++l)
-    if (bits > clock.room(l))
-      return doesNotFit(levels, l, bits);
-  return std::nullopt;
-}
-
 bool Search::spend() {
   if (nodes >= limit || broken) {
     cut = true;
@@ -132,28 +121,8 @@ double Search::floorWith(const int64_t *tile) const {
   return seconds >= 0 && std::isfinite(seconds) ? seconds : 0;
 }
 
-/// Bits over the link of `level` under each order that matters, by the splits as they are.
-template <class Each> void Search::eachOrder(unsigned level, Each each) {
-  const Split *splits[kMaxLevels];
-  const Order *outer[kMaxLevels];
-  unsigned depth = 0;
-  for (unsigned l = level; l != 0; l = frames[l].parent)
-    ++depth;
-  for (unsigned l = level, at = depth; l != 0; l = frames[l].parent, --at) {
-    splits[at] = frames[l].split;
-    outer[at] = frames[l].order;
-  }
-  splits[0] = frames[0].split;
-  double sums[kMaxTensors];
-  for (unsigned t = 0; t < shape.tensors.size(); ++t)
-    sums[t] = shape.tensors[t].sum(splits[depth]);
-  for (const Order &order : orders.of(iterating(shape, splits[depth - 1], splits[depth]))) {
-    outer[depth] = &order;
-    each(order, linkBits(shape, sums, splits, outer, depth));
-  }
-}
-
-/// The least of them, and its order if asked for.
+/// The least bits over the link of `level` under any order, by the splits as they are, and that
+/// order if asked for.
 double Search::leastBits(unsigned level, const Order **best) {
   double least = 0;
   bool first = true;
@@ -222,33 +191,10 @@ bool Search::bounds(unsigned level, Box &box) {
     box.seconds = std::max(box.seconds, computeWith(level, decided));
     box.value = objective(level, box.seconds, bits);
   }
-  box.largestFits = true;
-  for (unsigned loop : f.open)
-    tile[loop] = f.tile[loop];
-  if (shape.footprintBits(tile) > clock.room(level))
-    box.largestFits = false;
+  box.largestFits = shape.footprintBits(f.tile) <= clock.room(level);
+  if (!box.largestFits && improves(box.value))
+    box.value = objective(level, box.seconds, bitsInRoom(level, tile));
   return improves(box.value);
-}
-
-/// Index of the largest extent of a loop in [low, high] that fits with the others in `tile`; that
-/// of `low` is known to.
-Index Search::largest(unsigned level, unsigned loop, Index low, Index high, int64_t *tile) const {
-  const std::vector<int64_t> &extents = *frames[level].extents[loop];
-  int64_t before = tile[loop];
-  auto fit = [&](int index) {
-    tile[loop] = extents[static_cast<size_t>(index)];
-    return shape.footprintBits(tile) <= clock.room(level);
-  };
-  int least = low, most = high;
-  if (fit(most))
-    least = most;
-  else
-    while (most - least > 1) {
-      int middle = least + (most - least) / 2;
-      (fit(middle) ? least : most) = middle;
-    }
-  tile[loop] = before;
-  return static_cast<Index>(least);
 }
 
 /// The loop to halve: where arithmetic decides, which is known of decided loops only, one after
@@ -309,6 +255,10 @@ void Search::explore(unsigned level) {
     }
     Box half = box;
     auto middle = static_cast<Index>(box.low[*split] + (box.high[*split] - box.low[*split]) / 2);
+    // A loop that is whole stands in no order: bounds tell little of tilings that are and that are
+    // not.
+    if (static_cast<size_t>(box.high[*split]) + 1 == f.extents[*split]->size())
+      middle = box.high[*split] - 1;
     half.low[*split] = static_cast<Index>(middle + 1);
     half.serial = ++serial;
     if (bounds(level, half))
@@ -376,22 +326,6 @@ void Search::searchAlone(unsigned level, unsigned parent) {
   enter(level, parent);
   incumbents(level);
   explore(level);
-}
-
-/// The largest extent of each loop that the nearest memory holds, the others at their least.
-void Search::roomAtMost() {
-  int64_t tile[kMaxLoops];
-  for (unsigned i = 0; i < loops; ++i)
-    tile[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
-  for (unsigned i = 0; i < loops; ++i) {
-    int64_t least = tile[i], above = nest.loops[i].extent + 1;
-    while (above - least > 1) {
-      tile[i] = least + (above - least) / 2;
-      (shape.footprintBits(tile) <= clock.room(nearest) ? least : above) = tile[i];
-    }
-    most[i] = least;
-    tile[i] = std::min(nest.loops[i].granule, nest.loops[i].extent);
-  }
 }
 
 bool Search::run() {

@@ -3,6 +3,7 @@
 #include "lib/tile/Hierarchy.h"
 #include <array>
 #include <map>
+#include <type_traits>
 
 namespace accord::tile {
 
@@ -64,6 +65,7 @@ private:
   void setTile(unsigned level, unsigned loop, int64_t extent);
   template <class Each> void eachOrder(unsigned level, Each each);
   double leastBits(unsigned level, const Order **order);
+  double bitsInRoom(unsigned level, const int64_t *low);
   Objective objective(unsigned level, double seconds, double bits) const;
   double computeWith(unsigned level, uint32_t decided);
   double floorWith(const int64_t *tile) const;
@@ -96,5 +98,34 @@ private:
   double openBound = 0; ///< seconds that nothing left open by a limit undercuts
   std::map<int64_t, std::vector<int64_t>> known[2][kMaxLoops]; ///< extents inside of 0 and of 1
 };
+
+/// Bits over the link of `level` under each order that matters, by the splits as they are:
+/// each(order, bits), or each(order, bits, elements of each tensor that cross).
+template <class Each> void Search::eachOrder(unsigned level, Each each) {
+  const Split *splits[kMaxLevels];
+  const Order *outer[kMaxLevels];
+  unsigned depth = 0;
+  for (unsigned l = level; l != 0; l = frames[l].parent)
+    ++depth;
+  for (unsigned l = level, at = depth; l != 0; l = frames[l].parent, --at) {
+    splits[at] = frames[l].split;
+    outer[at] = frames[l].order;
+  }
+  splits[0] = frames[0].split;
+  double sums[kMaxTensors];
+  for (unsigned t = 0; t < shape.tensors.size(); ++t)
+    sums[t] = shape.tensors[t].sum(splits[depth]);
+  for (const Order &order : orders.of(iterating(shape, splits[depth - 1], splits[depth]))) {
+    outer[depth] = &order;
+    if constexpr (std::is_invocable_v<Each, const Order &, double, const double *>) {
+      double moved[kMaxTensors];
+      for (unsigned t = 0; t < shape.tensors.size(); ++t)
+        moved[t] = sums[t] * visits(shape, t, splits, outer, depth);
+      each(order, linkBits(shape, sums, splits, outer, depth), moved);
+    } else {
+      each(order, linkBits(shape, sums, splits, outer, depth));
+    }
+  }
+}
 
 } // namespace accord::tile

@@ -100,6 +100,8 @@ ShapeTensor::ShapeTensor(const NestTensor &from)
     components.push_back(std::move(joined));
   }
   for (const Component &component : components)
+    shrinksByLoop &= component.dimensions.size() == 1 && component.dimensions[0].terms.size() < 3;
+  for (const Component &component : components)
     for (unsigned loop : component.loops)
       loops |= uint32_t(1) << loop;
 }

@@ -22,6 +22,10 @@ struct ShapeTensor {
   uint32_t loops = 0; ///< mask of those that index it
   double bits = 0;
   bool written = false;
+  /// Whether a tile that is so many times as long in one loop has at most so many times the
+  /// elements: not known of positions made of three loops, or of a loop that stands in two
+  /// dimensions.
+  bool shrinksByLoop = true;
   double whole = 0; ///< elements of the whole nest; set by Shape
   /// Dimensions that share no loop with another one multiply; those that do are summed together.
   struct Component {

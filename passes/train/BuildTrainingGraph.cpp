@@ -1,5 +1,5 @@
 // The pass: one training graph for each model.
-#include "passes/train/Differentiate.h"
+#include "lib/differentiate/Differentiator.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
 

@@ -97,8 +97,8 @@ std::vector<std::string> lintOf(const std::string &text, const Machine *machine 
   LintOptions options;
   options.machine = [&](const Row &) { return machine; };
   std::vector<std::string> codes;
-  for (const Issue &issue : lint(good(text), options))
-    codes.push_back(issue.code + ":" + std::to_string(issue.location.line));
+  for (const Finding &finding : lint(good(text), options))
+    codes.push_back(finding.issue.code + ":" + std::to_string(finding.issue.location.line));
   return codes;
 }
 using Codes = std::vector<std::string>;
@@ -132,9 +132,21 @@ TEST(CalibrateLint, ScalingAndRepeats) {
   EXPECT_EQ(lintOf(head + "a,net,1,64,64,1.78\nb,net,8,64,512,1.8\n"), Codes{});
   // With 16 times the work of a device a step's fixed costs weigh less: no contradiction.
   EXPECT_EQ(lintOf(head + "a,net,1,64,64,1.78\nb,net,8,64,8192,20\n"), Codes{});
-  EXPECT_EQ(lintOf(head + "a,net,8,64,512,1\nb,net,8,64,512,1.15\n"),
-            (Codes{"A0464:2", "A0464:3"}));
   EXPECT_EQ(lintOf(head + "a,net,8,64,512,1\nb,net,8,64,512,1.0005\n"), Codes{});
+}
+
+TEST(CalibrateLint, OneConfigurationWithTwoValuesIsSaidOnce) {
+  std::string head = "id,model,n_devices,micro_batch,global_batch,step_time_s\n";
+  // b is within a tenth of both others, which contradict each other; d is another job.
+  auto found = lint(good(head + "a,net,8,64,512,1\nb,net,8,64,512,1.06\nc,net,8,64,512,1.15\n"
+                                "d,other,8,64,512,2\n"),
+                    {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].issue.code, "A0464");
+  EXPECT_EQ(found[0].issue.location.line, 2u);
+  EXPECT_EQ(found[0].rows, (std::vector<size_t>{0, 2})); // neither is fitted
+  ASSERT_EQ(found[0].issue.notes.size(), 1u);
+  EXPECT_EQ(found[0].issue.notes[0].first.line, 4u);
 }
 
 } // namespace

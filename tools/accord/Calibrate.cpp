@@ -3,6 +3,7 @@
 #include "dialects/Register.h"
 #include "lib/calibrate/Accuracy.h"
 #include "lib/calibrate/CalibrationJson.h"
+#include "lib/calibrate/Runs.h"
 #include "lib/emit/JsonText.h"
 #include "lib/syntax/Parser.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -22,7 +23,8 @@ using namespace calibrate;
 struct CalibrateOptions {
   std::string rows, target, output, check;
   std::vector<std::string> where;
-  bool json = false, accuracy = false;
+  std::string accuracy; ///< "page", "gates" or nothing
+  bool json = false;
 };
 
 class Calibration {
@@ -49,8 +51,8 @@ public:
     if (prepared.cases.empty())
       return fail({"A0467", "no row is left to fit", {}, {}});
     progress("fitting");
-    if (options.accuracy) {
-      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings);
+    if (!options.accuracy.empty()) {
+      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
       return finish(kDone);
     }
     return options.check.empty() ? fitAll() : checkAll(profiler);
@@ -74,27 +76,13 @@ private:
     return std::nullopt;
   }
 
-  /// --where column=value: several values of one column are alternatives, columns all hold.
+  /// --where column=value.
   bool keep(std::vector<Row> &rows) {
-    std::map<std::string, std::vector<std::string>> wanted;
-    std::vector<std::string> columns = columnNames();
-    for (const std::string &text : options.where) {
-      auto [column, value] = llvm::StringRef(text).split('=');
-      if (!llvm::is_contained(columns, column)) {
-        diags.error(Code::BadCommandLine, {}, fmt::format("--where: no column '{}'", column.str()))
-            .suggest(nearest(column, columns));
-        return false;
-      }
-      wanted[column.str()].push_back(value.str());
-    }
-    llvm::erase_if(rows, [&](const Row &row) {
-      return llvm::any_of(wanted, [&](const auto &one) {
-        auto cell = row.text.find(one.first);
-        return !llvm::is_contained(one.second,
-                                   cell == row.text.end() ? std::string() : cell->second);
-      });
-    });
-    return true;
+    auto unknown = keepWhere(rows, options.where);
+    if (unknown)
+      diags.error(Code::BadCommandLine, {}, fmt::format("--where: no column '{}'", *unknown))
+          .suggest(nearest(*unknown, columnNames()));
+    return !unknown;
   }
 
   const Machine *named(GraphProfiler &profiler, const std::string &name) {
@@ -106,17 +94,13 @@ private:
   }
 
   int fitAll() {
-    auto fitted = fit(prepared.cases);
-    if (auto *issue = std::get_if<Issue>(&fitted))
+    auto made = fitted(prepared);
+    if (auto *issue = std::get_if<Issue>(&made))
       return fail(*issue);
-    const Fit &good = std::get<Fit>(fitted);
-    const Case &first = prepared.cases.front();
-    CalibrationFile file =
-        calibrationOf(first.machine, first.prior, good, residualsOf(prepared.cases, good.factors),
-                      prepared.assumptions);
+    const auto &[file, fit] = std::get<Fitted>(made);
     if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
       return finish(kWrongInput);
-    return show(file, &good);
+    return show(file, &fit);
   }
 
   int checkAll(GraphProfiler &profiler) {
@@ -133,18 +117,14 @@ private:
     const Machine *machine = named(profiler, file.machine);
     if (!machine)
       return finish(kWrongInput);
-    // Of rows that the file was fitted to, an error says little.
-    size_t before = prepared.cases.size();
-    llvm::erase_if(prepared.cases, [&](const Case &one) {
-      return llvm::any_of(file.rows, [&](const Residual &r) { return r.id == one.id; });
-    });
-    if (prepared.cases.size() != before)
+    auto made = scored(std::move(file), *machine, prepared.cases);
+    if (auto *issue = std::get_if<Issue>(&made))
+      return fail(*issue);
+    const Scored &good = std::get<Scored>(made);
+    if (good.seen > 0)
       fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n",
-                 before - prepared.cases.size(), options.check);
-    if (prepared.cases.empty())
-      return fail({"A0467", "the calibration has seen every row of the table", {}, {}});
-    file.rows = residualsOf(prepared.cases, factorsOf(file, priorOf(*machine)));
-    return show(file, nullptr);
+                 good.seen, options.check);
+    return show(good.file, nullptr);
   }
 
   int show(const CalibrationFile &file, const Fit *fitted) {
@@ -203,7 +183,10 @@ void addCalibrate(CLI::App &app, int &status) {
       "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
   command->add_option("--check", options->check,
                       "Score the rows with this calibration instead of fitting");
-  command->add_flag("--accuracy", options->accuracy, "Print docs/accuracy.md for these rows");
+  command
+      ->add_flag("--accuracy{page}", options->accuracy,
+                 "Print docs/accuracy.md for these rows; =gates: only its first table")
+      ->check(CLI::IsMember({"page", "gates"}));
   addJson(*command, options->json);
   command->footer(
       "Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");

@@ -1,17 +1,20 @@
 // Reverse-mode differentiation of a block with repeats.
 #pragma once
-#include "passes/train/Activity.h"
 #include "dialects/dnn/Names.h"
+#include "lib/differentiate/Activity.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace accord {
 
-/// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in one `dnn.gradient`.
+/// Appends to a block the gradients of its `dnn.loss` for all parameters it reads, each ending in
+/// one `dnn.gradient`.
 ///
-/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its backward asks for (views, parameter
-/// reads and operations marked `dnn.recompute` are executed again instead), the backward repeat runs in reverse and carries the gradients of the carried values, then
-/// one accumulator per captured value; it takes the gradients of stashes that are read slice by slice, and stashes those of what the
-/// forward repeat took by slices. The gradients of the parameters read in the body are given inside it.
+/// A repeat is differentiated as a region: the forward repeat stashes exactly the values that its
+/// backward asks for (views, parameter reads and operations marked `dnn.recompute` are executed
+/// again instead), the backward repeat runs in reverse and carries the gradients of the carried
+/// values, then one accumulator per captured value; it takes the gradients of stashes that are read
+/// slice by slice, and stashes those of what the forward repeat took by slices. The gradients of
+/// the parameters read in the body are given inside it.
 class Differentiator {
 public:
   Differentiator(mlir::Block &block, Names &names) : activity(block), names(names), block(block) {}
@@ -23,16 +26,20 @@ private:
   /// One forward block and the block its gradients are built in.
   struct Frame {
     Frame(Frame *parent, mlir::Block *forward, mlir::Block *backward)
-        : parent(parent), forward(forward), backward(backward), builder(forward->getParentOp()->getContext()) {
+        : parent(parent), forward(forward), backward(backward),
+          builder(forward->getParentOp()->getContext()) {
       builder.setInsertionPointToEnd(backward);
     }
     Frame *parent; ///< null at the top, where `forward` and `backward` are one block
     mlir::Block *forward, *backward;
     mlir::OpBuilder builder; ///< at the end of `backward`
-    llvm::MapVector<mlir::Value, mlir::Value> gradients; ///< forward value (also captured ones) -> its gradient so far
-    llvm::DenseMap<mlir::Value, mlir::Value> available;  ///< forward value -> the same in `backward`
-    llvm::SmallVector<mlir::Value> stashed;              ///< values of `forward` that `backward` reads, by unstash argument
-    llvm::DenseMap<mlir::StringAttr, mlir::Value> parameters; ///< gradient so far of each parameter read in `forward`
+    llvm::MapVector<mlir::Value, mlir::Value>
+        gradients; ///< forward value (also captured ones) -> its gradient so far
+    llvm::DenseMap<mlir::Value, mlir::Value> available; ///< forward value -> the same in `backward`
+    llvm::SmallVector<mlir::Value>
+        stashed; ///< values of `forward` that `backward` reads, by unstash argument
+    llvm::DenseMap<mlir::StringAttr, mlir::Value>
+        parameters; ///< gradient so far of each parameter read in `forward`
   };
 
   llvm::LogicalResult differentiate(Frame &frame);
@@ -47,7 +54,8 @@ private:
   mlir::Value sum(Frame &frame, mlir::Value a, mlir::Value b, mlir::Value of);
   mlir::Value orZero(Frame &frame, mlir::Value gradient, mlir::Value of);
   /// Names and phases for what an operation's gradient added to the frame after `before`.
-  void label(Frame &frame, mlir::Operation *op, mlir::Operation *before, llvm::ArrayRef<mlir::Value> operandGradients);
+  void label(Frame &frame, mlir::Operation *op, mlir::Operation *before,
+             llvm::ArrayRef<mlir::Value> operandGradients);
   /// The forward repeat with the frame's stashes among its results.
   dnn::RepeatOp addStashes(Frame &outer, dnn::RepeatOp repeat, llvm::ArrayRef<mlir::Value> stashed);
 

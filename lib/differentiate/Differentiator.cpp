@@ -1,4 +1,4 @@
-#include "passes/train/Differentiate.h"
+#include "lib/differentiate/Differentiator.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -23,7 +23,9 @@ static std::string baseName(Value value) {
     return read.getParameter().str();
   return op ? dnn::nameOf(op).str() : std::string();
 }
-static Phase phaseFor(Value value) { return parametersOnly(value) ? Phase::WeightGradient : Phase::DataGradient; }
+static Phase phaseFor(Value value) {
+  return parametersOnly(value) ? Phase::WeightGradient : Phase::DataGradient;
+}
 
 LogicalResult Differentiator::run() {
   Frame top(nullptr, &block, &block);
@@ -77,7 +79,8 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
   Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();
   SmallVector<Value> operandGradients(op->getNumOperands());
   auto forward = [&](Value value) { return forwardValue(frame, value); };
-  GradientContext context{frame.builder, op->getLoc(), resultGradients, needed, operandGradients, forward};
+  GradientContext context{frame.builder, op->getLoc(),     resultGradients,
+                          needed,        operandGradients, forward};
   if (failed(differentiable.buildGradient(context)))
     return failure();
   label(frame, op, before, operandGradients);
@@ -87,14 +90,17 @@ LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
   return success();
 }
 
-void Differentiator::label(Frame &frame, Operation *op, Operation *before, ArrayRef<Value> operandGradients) {
+void Differentiator::label(Frame &frame, Operation *op, Operation *before,
+                           ArrayRef<Value> operandGradients) {
   SmallVector<Operation *> added;
-  for (auto it = before ? std::next(before->getIterator()) : frame.backward->begin(); it != frame.backward->end(); ++it)
+  for (auto it = before ? std::next(before->getIterator()) : frame.backward->begin();
+       it != frame.backward->end(); ++it)
     if (!it->hasAttr(dnn::DnnDialect::kPhaseAttr))
       added.push_back(&*it);
   // Whatever an activation's gradient is made of is data gradient; the rest is weight gradient.
   llvm::SetVector<Operation *> data;
-  llvm::DenseMap<Operation *, StringRef> ends; // the operation that gives a parameter's gradient -> "weight", "bias", …
+  llvm::DenseMap<Operation *, StringRef>
+      ends; // the operation that gives a parameter's gradient -> "weight", "bias", …
   for (auto [operand, gradient] : llvm::zip(op->getOperands(), operandGradients)) {
     Operation *producer = gradient ? gradient.getDefiningOp() : nullptr;
     if (!producer || !activity.varied(operand))
@@ -108,14 +114,16 @@ void Differentiator::label(Frame &frame, Operation *op, Operation *before, Array
   }
   for (unsigned i = 0; i < data.size(); ++i)
     for (Value operand : data[i]->getOperands())
-      if (Operation *producer = operand.getDefiningOp(); producer && llvm::is_contained(added, producer))
+      if (Operation *producer = operand.getDefiningOp();
+          producer && llvm::is_contained(added, producer))
         data.insert(producer);
   std::string base = dnn::nameOf(op).str();
   for (Operation *each : added) {
     if (data.contains(each))
       names.give(each, base + ".data_gradient", Phase::DataGradient);
     else
-      names.give(each, base + "." + (ends.contains(each) ? ends[each] : "weight").str() + "_gradient",
+      names.give(each,
+                 base + "." + (ends.contains(each) ? ends[each] : "weight").str() + "_gradient",
                  Phase::WeightGradient);
   }
 }
@@ -142,7 +150,9 @@ Value Differentiator::forwardValue(Frame &frame, Value value) {
   bool marked = op && op->hasAttr(dnn::DnnDialect::kRecomputeAttr);
   if (frame.forward == frame.backward && !marked)
     return value;
-  if (marked || isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp, dnn::UnstackOp, dnn::StackOp>(op)) {
+  if (marked ||
+      isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp, dnn::UnstackOp, dnn::StackOp>(
+          op)) {
     executeAgain(frame, op, marked ? Phase::Recompute : Phase::DataGradient);
     return frame.available[value];
   }
@@ -167,7 +177,8 @@ Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
     auto slice = dyn_cast<RankedTensorType>(stash.getElement());
     if (!slice) {
       refused = true;
-      emitError(of.getLoc()) << "two repeats read a " << stash << ": the gradients of a stash of stashes cannot be added";
+      emitError(of.getLoc()) << "two repeats read a " << stash
+                             << ": the gradients of a stash of stashes cannot be added";
       return a;
     }
     SmallVector<int64_t> shape(slice.getShape());
@@ -180,7 +191,8 @@ Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
     };
     Value wholeA = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, a, axis));
     Value wholeB = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, b, axis));
-    return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash, sum(frame, wholeA, wholeB, of), axis));
+    return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash,
+                                       sum(frame, wholeA, wholeB, of), axis));
   }
   auto add = dnn::AddOp::create(frame.builder, b.getLoc(), a.getType(), a, b);
   names.give(add, baseName(of) + ".gradient_sum", phaseFor(of));
@@ -195,7 +207,8 @@ void Differentiator::accumulate(Frame &frame, Value value, Value gradient) {
 Value Differentiator::orZero(Frame &frame, Value gradient, Value of) {
   if (gradient)
     return gradient;
-  auto zero = dnn::ConstantOp::create(frame.builder, of.getLoc(), of.getType(), frame.builder.getF64FloatAttr(0));
+  auto zero = dnn::ConstantOp::create(frame.builder, of.getLoc(), of.getType(),
+                                      frame.builder.getF64FloatAttr(0));
   names.give(zero, baseName(of) + ".zero_gradient", phaseFor(of));
   return zero;
 }
