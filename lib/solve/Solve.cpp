@@ -4,7 +4,7 @@
 #include "lib/solve/Conflict.h"
 #include "lib/solve/Improve.h"
 #include "lib/solve/ListScheduler.h"
-#include "lib/solve/Oracle.h"
+#include "lib/solve/Neighbourhood.h"
 #include <cmath>
 #include <thread>
 
@@ -18,6 +18,8 @@ using Status = SchedulingResult::Status;
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
 constexpr size_t kMostForWindows = 3000;
+/// Larger ones are asked about window by window.
+constexpr size_t kMostForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
 constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
 
@@ -68,6 +70,8 @@ public:
       lists();
     if (!finished())
       windows();
+    if (!finished())
+      neighbourhoods();
     if (!finished())
       oracle();
     if (result.status == Status::Infeasible)
@@ -159,7 +163,7 @@ private:
 
   /// The longest makespan at which the windows of tasks close, by bisection.
   void windows() {
-    if (in.size() > kMostForWindows || options.effort == 0)
+    if (in.size() > (options.effort < 6 ? 300 : kMostForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     while (low < high && !stopped()) {
@@ -174,10 +178,23 @@ private:
     }
   }
 
+  /// Z3 on windows of tasks, where it cannot have all at once.
+  void neighbourhoods() {
+    if (!found() || in.size() <= kMostForOracle || !in.problem.buffers.empty() || solverWork == 0)
+      return;
+    SchedulingSolution best = result.solution;
+    int64_t goal = std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(
+                                                    result.bound.value) * (1 + options.gap)));
+    uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
+    solverWork -= std::min(solverWork, spent);
+    result.work += static_cast<int64_t>(spent);
+    keep(std::move(best), "windows");
+  }
+
   /// Z3 on what is left: exactly where there are few times, else in units of time that become
   /// smaller as the windows do.
   void oracle() {
-    if (in.size() > kMostForWindows)
+    if (in.size() > kMostForOracle)
       return;
     for (int64_t literals = kFirstLiterals; !finished() && solverWork > 0;) {
       int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
