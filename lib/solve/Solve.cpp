@@ -17,7 +17,7 @@ using Status = SchedulingResult::Status;
 
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
-constexpr size_t kMostForWindows = 3000;
+constexpr size_t kMostForWindows = 20'000;
 /// Larger ones are asked about window by window.
 constexpr size_t kMostForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
