@@ -62,6 +62,8 @@ public:
       report({}, "the sum of durations and delays passes 2^61");
     if (bytes > kMost)
       report({}, "the sum of all buffers passes 2^61 bytes");
+    if (amounts > kMost)
+      report({}, "the sum of all amounts that fit a resource or a budget passes 2^61");
     return std::move(issues);
   }
 
@@ -114,7 +116,9 @@ private:
       if (use.amount < 0)
         report(p.tasks[t].location, fmt::format("task '{}' uses {} of {} '{}'", p.nameOf(t),
                                                 use.amount, what, kinds[use.of].name));
-      if (use.amount > kinds[use.of].capacity) {
+      if (use.amount <= kinds[use.of].capacity) {
+        amounts += std::max<int64_t>(use.amount, 0);
+      } else {
         fits = false;
         why = fmt::format("task '{}' needs {} of {} '{}', which has {}{}", p.nameOf(t), use.amount,
                           what, kinds[use.of].name, kinds[use.of].capacity,
@@ -211,7 +215,7 @@ private:
 
   const SchedulingProblem &p;
   std::vector<Issue> issues;
-  __int128 longest = 0, bytes = 0;
+  __int128 longest = 0, bytes = 0, amounts = 0;
 };
 
 } // namespace
