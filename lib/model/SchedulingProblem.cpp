@@ -206,8 +206,9 @@ private:
     for (size_t i = 0; i < walk.size(); ++i)
       if (i < 5 || i + 1 == walk.size())
         text += fmt::format("{} '{}'", i == 5 ? " …" : " ->", p.nameOf(walk[i]));
+    size_t known = issues.size();
     report(p.tasks[walk[0]].location, "the precedences form a cycle: " + text);
-    if (!issues.empty())
+    if (issues.size() > known)
       for (size_t i = 1; i < std::min<size_t>(walk.size(), 5); ++i)
         issues.back().notes.push_back({p.tasks[walk[i]].location,
                                        fmt::format("'{}' is on the cycle", p.nameOf(walk[i]))});
