@@ -91,8 +91,8 @@ public:
       for (size_t t = 0; t < n; ++t) {
         bool ready = std::find(order.begin(), order.end(), t) == order.end();
         for (const auto &edge : p.precedences)
-          ready &= edge.after != t ||
-                   std::find(order.begin(), order.end(), edge.before) != order.end();
+          ready &=
+              edge.after != t || std::find(order.begin(), order.end(), edge.before) != order.end();
         if (ready)
           order.push_back(t);
       }
@@ -228,7 +228,7 @@ private:
       for (size_t t = 0; t < n; ++t)
         if (since(state, t) != kNotYet && since(origin, t) == kNotYet && !of(t).absent)
           best->start[t] = time;
-      if (origin == state || time == 0)
+      if (time == 0)
         return;
     }
   }

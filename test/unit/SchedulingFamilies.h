@@ -122,7 +122,7 @@ private:
       bool input = i == rank.size();
       buffer.producer = input ? SchedulingProblem::kNobody : rank[i];
       for (size_t j = input ? 0 : i + 1; j < rank.size(); ++j)
-        if (chance(45)) {
+        if (chance(30)) {
           buffer.readers.push_back({rank[j], SchedulingProblem::kNobody});
           if (!input)
             problem.addPrecedence(rank[i], rank[j]);
@@ -132,15 +132,15 @@ private:
     capacities();
   }
 
-  /// Between the largest buffer, less one, and the sum of all, mostly near the former.
+  /// From a little less than the largest buffer to a little less than all together.
   void capacities() {
     for (Id m = 0; m < problem.memories.size(); ++m) {
       int64_t largest = 0, sum = 0;
       for (const auto &buffer : problem.buffers)
         if (buffer.memory == m)
           largest = std::max(largest, buffer.bytes), sum += buffer.bytes;
-      int64_t least = std::max<int64_t>(0, largest - 1);
-      problem.memories[m].capacity = pick(least, std::max(least, chance(70) ? sum * 2 / 3 : sum));
+      int64_t least = chance(10) ? std::max<int64_t>(0, largest - 1) : std::max(largest, sum / 2);
+      problem.memories[m].capacity = pick(least, std::max(least, sum * 5 / 6));
     }
   }
 
