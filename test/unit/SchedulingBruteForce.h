@@ -8,6 +8,12 @@
 
 namespace accord::testing {
 
+/// Even where a mode takes no time.
+inline bool fitsAlone(const SchedulingProblem &p, const SchedulingProblem::Mode &mode) {
+  return std::none_of(mode.usage.begin(), mode.usage.end(),
+                      [&](auto &use) { return use.amount > p.resources[use.of].capacity; });
+}
+
 /// Looks at each unit of time [time, time + 1) on its own.
 inline bool occupancyAllows(const SchedulingProblem &p, const SchedulingSolution &s) {
   size_t n = p.tasks.size();
@@ -22,6 +28,8 @@ inline bool occupancyAllows(const SchedulingProblem &p, const SchedulingSolution
     const auto &mode = p.tasks[t].modes[s.mode[t]];
     here[t] = !mode.absent;
     end[t] = s.start[t] + mode.duration;
+    if (!fitsAlone(p, mode))
+      return false;
     if (!here[t] && s.start[t] != 0)
       return false;
     if (here[t])
@@ -122,7 +130,8 @@ private:
     if (t == n)
       return explore();
     for (mode[t] = 0; mode[t] < p.tasks[t].modes.size(); ++mode[t])
-      choose(t + 1);
+      if (fitsAlone(p, of(t)))
+        choose(t + 1);
   }
 
   void explore() {
@@ -134,10 +143,21 @@ private:
       if (spent > p.budgets[b].capacity)
         return;
     }
+    // From the start of a task to the end of all, at least.
+    tail.assign(n, 0);
+    for (size_t i = n; i-- > 0;) {
+      size_t t = order[i];
+      if (of(t).absent)
+        continue;
+      for (const auto &edge : p.precedences)
+        if (edge.before == t && !of(edge.after).absent)
+          tail[t] = std::max(tail[t], edge.delay + tail[edge.after]);
+      tail[t] += of(t).duration;
+    }
     State nothing = 0;
     for (size_t t = 0; t < n; ++t)
       nothing = with(nothing, t, kNotYet);
-    from.clear();
+    from = {};
     from.emplace(nothing, nothing);
     std::vector<State> layer = {nothing};
     for (int64_t time = 0; !layer.empty() && (!best || time < best->makespan); ++time) {
@@ -195,6 +215,9 @@ private:
       if (used > p.memories[m].capacity)
         return false;
     }
+    for (size_t t = 0; best && t < n; ++t)
+      if (since(state, t) == kNotYet && time + 1 + tail[t] >= best->makespan)
+        return false;
     State later = state;
     for (size_t t = 0; t < n; ++t)
       if (since(state, t) < 14)
@@ -237,6 +260,7 @@ private:
   size_t n;
   std::vector<size_t> order;
   std::vector<SchedulingProblem::Id> mode;
+  std::vector<int64_t> tail;
   std::vector<State> next;
   std::unordered_map<State, State> from; ///< a state, and the one a unit of time before
 };
