@@ -315,8 +315,9 @@ TEST(SchedulingBound, SpoiltProofsProveNothingWrong) {
   std::map<std::string, unsigned> rejected;
   for (Family family : kFamilies)
     for (unsigned seed = 0; seed < kSeeds; ++seed) {
-      SchedulingProblem p =
-          seed % 2 && family == Family::Projects ? narrow(seed) : FamilyMember(family, seed).problem;
+      SchedulingProblem p = seed % 2 && family == Family::Projects
+                                ? narrow(seed)
+                                : FamilyMember(family, seed).problem;
       int64_t optimum = optimumOf(p);
       std::mt19937_64 random(seed * 31 + static_cast<unsigned>(family));
       for (const SchedulingBound &bound : boundsOf(p, optimum))
@@ -344,8 +345,9 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
   unsigned proofs = 0;
   for (Family family : kFamilies)
     for (unsigned seed = 0; seed < kSeeds; ++seed) {
-      SchedulingProblem p =
-          seed % 2 && family == Family::Projects ? narrow(seed) : FamilyMember(family, seed).problem;
+      SchedulingProblem p = seed % 2 && family == Family::Projects
+                                ? narrow(seed)
+                                : FamilyMember(family, seed).problem;
       int64_t optimum = optimumOf(p);
       std::mt19937_64 random(seed);
       if (p.tasks.empty() || optimum > 25)

@@ -36,7 +36,8 @@ template <typename Change> std::string after(Change change) {
   }
   size_t n = p.tasks.size();
   EXPECT_EQ(
-      verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).size() > 0,
+      verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).size() >
+          0,
       true);
   SchedulingBound bound;
   bound.value = 1, bound.kind = SchedulingBound::Kind::Path, bound.tasks = {0};
@@ -73,8 +74,10 @@ TEST(SchedulingCheck, Numbers) {
 }
 
 TEST(SchedulingCheck, Ids) {
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage[0].of = 1; }), "task 'a' uses resource 1 of 1");
-  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends[0].of = 7; }), "task 'a' uses budget 7 of 1");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].usage[0].of = 1; }),
+            "task 'a' uses resource 1 of 1");
+  EXPECT_EQ(after([](P p) { p.tasks[0].modes[0].spends[0].of = 7; }),
+            "task 'a' uses budget 7 of 1");
   EXPECT_EQ(after([](P p) { p.precedences[0].after = 3; }), "a precedence from task 0 to 3 of 3");
   const char *noBuffer = "buffer 'x' names a memory or a task that there is not";
   EXPECT_EQ(after([](P p) { p.buffers[0].memory = 1; }), noBuffer);
@@ -110,8 +113,7 @@ TEST(SchedulingCheck, Modes) {
 
 TEST(SchedulingCheck, CyclesAreNamedWithNotes) {
   EXPECT_EQ(after([](P p) { p.addPrecedence(1, 0); }).substr(0, 27), "the precedences form a cycl");
-  EXPECT_EQ(after([](P p) { p.addPrecedence(2, 2); }),
-            "the precedences form a cycle: 'c' -> 'c'");
+  EXPECT_EQ(after([](P p) { p.addPrecedence(2, 2); }), "the precedences form a cycle: 'c' -> 'c'");
   SchedulingProblem p;
   for (const char *name : {"a", "b", "c", "d"})
     p.addTask(name, 1, {});

@@ -43,9 +43,7 @@ public:
   }
 
 private:
-  void order(Id before, Id after, int64_t delay) {
-    edges.push_back({before, after, delay});
-  }
+  void order(Id before, Id after, int64_t delay) { edges.push_back({before, after, delay}); }
   bool fits(const SchedulingProblem::Mode &mode) const {
     for (const auto &use : mode.usage)
       if (use.amount > p.resources[use.of].capacity)
