@@ -16,33 +16,46 @@ std::string nameOf(const std::vector<std::string> &names, uint32_t op) {
                                                  : "operation " + std::to_string(op);
 }
 
-/// Successors as one array: those of `op` are after[first[op]] .. after[first[op + 1]].
+/// Successors as one array: those of `op` are next[first[op]] .. next[first[op + 1]].
 struct Successors {
-  std::vector<uint32_t> first, edge;
+  struct Next {
+    uint32_t to;
+    int64_t delay;
+  };
+  std::vector<uint32_t> first;
+  std::vector<Next> next;
   Successors(size_t operations, const std::vector<Edge> &edges)
-      : first(operations + 1), edge(edges.size()) {
+      : first(operations + 1), next(edges.size()) {
     for (const Edge &e : edges)
       ++first[e.before + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::vector<uint32_t> at(first.begin(), first.end() - 1);
-    for (uint32_t i = 0; i < edges.size(); ++i)
-      edge[at[edges[i].before]++] = i;
+    for (const Edge &e : edges)
+      next[at[e.before]++] = {e.after, e.delay};
   }
 };
 
 /// Operations that wait for nothing first, then always what became ready last: a chain stays
-/// together, and so in few blocks. Shorter than the number of operations where there is a cycle.
+/// together, and so in few blocks. Of what became ready at once the deepest comes first, so that
+/// short branches (updates of weights) stand behind the chain and not in its blocks, which then
+/// move as a whole. Shorter than the number of operations where there is a cycle.
 std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge> &edges,
-                                      const Successors &after, std::vector<uint32_t> &waits) {
+                                      const Successors &after, const std::vector<uint32_t> &depth,
+                                      std::vector<uint32_t> &waits) {
   waits.assign(operations, 0);
   for (const Edge &e : edges)
     ++waits[e.after];
   std::vector<uint32_t> order, ready;
   order.reserve(operations);
   auto release = [&](uint32_t op) {
+    size_t first = ready.size();
     for (uint32_t i = after.first[op + 1]; i-- > after.first[op];)
-      if (uint32_t to = edges[after.edge[i]].after; --waits[to] == 0)
+      if (uint32_t to = after.next[i].to; --waits[to] == 0)
         ready.push_back(to);
+    if (!depth.empty() && ready.size() > first + 1)
+      std::sort(
+          ready.begin() + static_cast<ptrdiff_t>(first), ready.end(),
+          [&](uint32_t a, uint32_t b) { return std::pair(depth[a], b) < std::pair(depth[b], a); });
   };
   for (uint32_t op = 0; op < operations; ++op)
     if (waits[op] == 0)
@@ -57,6 +70,15 @@ std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge>
     release(op);
   }
   return order;
+}
+
+/// Edges of the longest path that starts at each operation.
+std::vector<uint32_t> depths(const std::vector<uint32_t> &order, const Successors &after) {
+  std::vector<uint32_t> depth(order.size());
+  for (size_t i = order.size(); i-- > 0;)
+    for (uint32_t op = order[i], k = after.first[op]; k < after.first[op + 1]; ++k)
+      depth[op] = std::max(depth[op], depth[after.next[k].to] + 1);
+  return depth;
 }
 
 /// Some cycle among operations that still wait: each of them waits for another one of them.
@@ -121,9 +143,10 @@ std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations,
   }
   Successors after(n, edges);
   std::vector<uint32_t> waits;
-  graph.at_ = depthFirstOrder(n, edges, after, waits);
+  graph.at_ = depthFirstOrder(n, edges, after, {}, waits);
   if (graph.at_.size() != n)
     return issue("operations wait for each other: " + cycleText(edges, waits, names));
+  graph.at_ = depthFirstOrder(n, edges, after, depths(graph.at_, after), waits);
   graph.rank_.resize(n);
   for (uint32_t r = 0; r < n; ++r)
     graph.rank_[graph.at_[r]] = r;
@@ -144,8 +167,8 @@ std::variant<TimingGraph, Issue> TimingGraph::of(std::vector<int64_t> durations,
     uint32_t op = graph.at_[r], m = static_cast<uint32_t>(n) - 1 - r;
     weights[r] = reversed[m] = durations[op];
     for (uint32_t i = after.first[op]; i < after.first[op + 1]; ++i) {
-      const Edge &e = edges[after.edge[i]];
-      uint32_t to = graph.rank_[e.after];
+      const Successors::Next &e = after.next[i];
+      uint32_t to = graph.rank_[e.to];
       in[nextIn[to]++] = {r, e.delay};
       out[nextOut[m]++] = {static_cast<uint32_t>(n) - 1 - to, e.delay};
     }
