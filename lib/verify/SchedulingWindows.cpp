@@ -239,12 +239,29 @@ std::string SchedulingWindows::energy(const SchedulingStep &s) {
   return "";
 }
 
+/// Follows the chains up to a task. Sets come in the order of the chains, so each is followed once.
+void SchedulingWindows::sweep(Id task, bool early) {
+  if (early)
+    for (; sweptOn < place[task]; ++sweptOn) {
+      Id t = facts.order[sweptOn];
+      for (const auto &edge : after[t])
+        raise(edge.task, earliest[t] + facts.least[t] + edge.delay);
+    }
+  else
+    for (; sweptBack < place.size() - 1 - place[task]; ++sweptBack) {
+      Id t = facts.order[place.size() - 1 - sweptBack];
+      for (const auto &edge : before[t])
+        lower(edge.task, latest[t] - edge.delay - facts.least[edge.task]);
+    }
+}
+
 /// Longest chains from the ends of the named tasks to the start of `task` (or back), found by going
 /// back from it only as far as the farthest of them in topological order.
 std::string SchedulingWindows::set(const SchedulingStep &s) {
   int64_t capacity = facts.problem.resources[s.other].capacity;
   if (s.tasks.empty() || capacity <= 0)
     return "the set is empty";
+  sweep(s.task, s.early);
   size_t farthest = place[s.task];
   for (Id t : s.tasks) {
     if (!facts.known(t) || !facts.certain[t] || t == s.task)

@@ -30,6 +30,7 @@ private:
   std::string compulsory(const SchedulingStep &step);
   std::string energy(const SchedulingStep &step);
   std::string set(const SchedulingStep &step);
+  void sweep(Id task, bool early);
   /// A mode that the window of its task has room for.
   bool inWindow(Id task, const SchedulingProblem::Mode &mode) const;
   bool apart(Id a, Id b) const;
@@ -41,6 +42,7 @@ private:
   std::vector<int64_t> earliest, latest; ///< starts
   std::vector<std::vector<SchedulingFacts::Edge>> after, before;
   std::vector<size_t> place;            ///< in the order of the chains
+  size_t sweptOn = 0, sweptBack = 0;    ///< how far steps by sets have followed the chains
   std::vector<Id> raised, lowered;      ///< since the last `chains`
   std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
   std::vector<char> asked;
