@@ -180,7 +180,8 @@ private:
 
   /// Z3 on windows of tasks, where it cannot have all at once.
   void neighbourhoods() {
-    if (!found() || in.size() <= kMostForOracle || !in.problem.buffers.empty() || solverWork == 0)
+    if (!found() || in.size() <= kMostForOracle || in.size() > kMostForWindows ||
+        !in.problem.buffers.empty() || solverWork == 0)
       return;
     SchedulingSolution best = result.solution;
     int64_t goal = std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(
