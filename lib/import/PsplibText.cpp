@@ -107,9 +107,10 @@ bool PsplibText::split() {
   for (auto [section, name] : kNames)
     any |= headings[section].valid();
   if (!any) {
+    bool empty = all.trim().empty();
     diags
-        .error(Code::SyntaxError, {file, 0, 0},
-               all.trim().empty() ? "the file is empty" : "this is no PSPLIB project")
+        .error(empty ? Code::EmptyFile : Code::SyntaxError, {file, 0, 0},
+               empty ? "the file is empty" : "this is no PSPLIB project")
         .help(kHelp);
     return false;
   }
