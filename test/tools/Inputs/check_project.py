@@ -16,14 +16,12 @@ def read(path):
         after[int(row[0])] = [int(word) for word in row[3:]]
     kinds = "".join(rows[start["REQUESTS/DURATIONS"] + 1][3:])
     kinds = [kinds[i] for i in range(len(kinds)) if kinds[i].isalpha()]
-    for row in rows[start["REQUESTS/DURATIONS"] + 2 :]:
+    for row in rows[start["REQUESTS/DURATIONS"] + 2 : start["RESOURCEAVAILABILITIES"]]:
         if row and row[0].isdigit():
             numbers = [int(word) for word in row]
             if len(numbers) == len(kinds) + 3:
                 job = numbers.pop(0)
             modes.setdefault(job, {})[numbers[0]] = numbers[1:]
-        elif modes:
-            break
     capacity = [int(word) for word in rows[start["RESOURCEAVAILABILITIES"] + 2]] if kinds else []
     return after, modes, kinds, capacity
 
