@@ -59,10 +59,14 @@ std::string gapLine(const std::string &what, const std::string &value, const std
 }
 
 std::string boundInWords(const SchedulingProblem &problem, const SchedulingBound &bound) {
+  if (bound.value == 0)
+    return "no time is negative";
   switch (bound.kind) {
   case SchedulingBound::Kind::Nothing:
-    return "no time is negative";
+    return "nothing";
   case SchedulingBound::Kind::Path:
+    if (bound.tasks.size() < 2)
+      return fmt::format("critical path: {} alone", names(problem, bound.tasks));
     return fmt::format("critical path: {} follow one another", names(problem, bound.tasks));
   case SchedulingBound::Kind::Set:
     return fmt::format(
