@@ -31,6 +31,9 @@ public:
 
   /// True: no schedule ends by the horizon, as `steps` show.
   bool run() {
+    for (Id t = 0; t < p.tasks.size(); ++t)
+      if (!p.optional(t) && closed(t)) // before any step
+        return true;
     for (;;) {
       size_t before = steps.size();
       if (chains() || pairs() || chains() || intervals(false))
