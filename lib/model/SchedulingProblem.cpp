@@ -86,9 +86,9 @@ private:
         report(task.location,
                fmt::format("task '{}' takes {}, which is negative", p.nameOf(t), mode.duration));
       if (mode.absent && (mode.duration != 0 || !mode.usage.empty() || !mode.spends.empty()))
-        report(task.location,
-               fmt::format("task '{}' takes time or resources where it does not happen",
-                           p.nameOf(t)));
+        report(
+            task.location,
+            fmt::format("task '{}' takes time or resources where it does not happen", p.nameOf(t)));
       most = std::max(most, mode.duration);
       bool fits = true;
       usages(t, mode.usage, p.resources, "resource", fits, why);
@@ -109,8 +109,8 @@ private:
     for (size_t u = 0; u < list.size(); ++u) {
       const auto &use = list[u];
       if (use.of >= kinds.size()) {
-        report(p.tasks[t].location, fmt::format("task '{}' uses {} {} of {}", p.nameOf(t), what,
-                                                use.of, kinds.size()));
+        report(p.tasks[t].location,
+               fmt::format("task '{}' uses {} {} of {}", p.nameOf(t), what, use.of, kinds.size()));
         continue;
       }
       if (use.amount < 0)
@@ -137,9 +137,8 @@ private:
     bool ids = b.memory < p.memories.size() &&
                (b.producer == SchedulingProblem::kNobody || known(b.producer));
     for (const auto &reader : b.readers)
-      ids &= known(reader.task) &&
-             (reader.unless == SchedulingProblem::kNobody ||
-              (known(reader.unless) && p.optional(reader.unless)));
+      ids &= known(reader.task) && (reader.unless == SchedulingProblem::kNobody ||
+                                    (known(reader.unless) && p.optional(reader.unless)));
     if (!ids)
       report({}, fmt::format("buffer '{}' names a memory or a task that there is not", b.name));
     if (b.bytes < 0)
@@ -197,8 +196,8 @@ private:
     while (seen[at] == SIZE_MAX) {
       seen[at] = walk.size();
       walk.push_back(at);
-      at = *std::find_if(before[at].begin(), before[at].end(),
-                         [&](Id b) { return waiting[b] > 0; });
+      at =
+          *std::find_if(before[at].begin(), before[at].end(), [&](Id b) { return waiting[b] > 0; });
     }
     walk.erase(walk.begin(), walk.begin() + static_cast<ptrdiff_t>(seen[at]));
     std::reverse(walk.begin(), walk.end());
@@ -210,8 +209,8 @@ private:
     report(p.tasks[walk[0]].location, "the precedences form a cycle: " + text);
     if (issues.size() > known)
       for (size_t i = 1; i < std::min<size_t>(walk.size(), 5); ++i)
-        issues.back().notes.push_back({p.tasks[walk[i]].location,
-                                       fmt::format("'{}' is on the cycle", p.nameOf(walk[i]))});
+        issues.back().notes.push_back(
+            {p.tasks[walk[i]].location, fmt::format("'{}' is on the cycle", p.nameOf(walk[i]))});
   }
 
   const SchedulingProblem &p;

@@ -58,9 +58,7 @@ struct SchedulingResult {
   std::string stopped;               ///< "", or why there is a gap: "work limit", "interrupted"
   int64_t work = 0;                  ///< deterministic measure of what was done
 
-  bool optimal() const {
-    return status == Status::Feasible && solution.makespan == bound.value;
-  }
+  bool optimal() const { return status == Status::Feasible && solution.makespan == bound.value; }
   /// (makespan - bound) / makespan; 0 where optimal.
   double gap() const {
     return status != Status::Feasible || solution.makespan <= 0

@@ -64,8 +64,14 @@ static SchedulingBound withSteps(const Instance &in, SchedulingBound bound) {
     int64_t head = INT64_MAX, tail = INT64_MAX;
     for (Id t : bound.tasks)
       head = std::min(head, in.heads[t]), tail = std::min(tail, in.tails[t]);
-    out.steps.push_back({SchedulingStep::Rule::Energy, bound.tasks[0], bound.resource, true, 0,
-                         head, bound.value - 1 - tail, {}});
+    out.steps.push_back({SchedulingStep::Rule::Energy,
+                         bound.tasks[0],
+                         bound.resource,
+                         true,
+                         0,
+                         head,
+                         bound.value - 1 - tail,
+                         {}});
   }
   return out;
 }

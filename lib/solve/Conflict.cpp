@@ -98,8 +98,8 @@ private:
     for (const auto &pairing : p.pairings)
       if (pairing.allowed.size() <
           p.tasks[pairing.a].modes.size() * p.tasks[pairing.b].modes.size())
-        out.push_back(fmt::format("modes of '{}' and '{}' have to go together",
-                                  p.nameOf(pairing.a), p.nameOf(pairing.b)));
+        out.push_back(fmt::format("modes of '{}' and '{}' have to go together", p.nameOf(pairing.a),
+                                  p.nameOf(pairing.b)));
     if (!minimal)
       out.push_back("not all of this may be needed: the work limit ended the search for less");
     return out;

@@ -65,7 +65,8 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
       Individual one{{}, best.mode, INT64_MAX};
       double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) / kPopulation;
       for (Id t = 0; t < n; ++t)
-        key[t] = -(in.tails[t] + in.least[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
+        key[t] =
+            -(in.tails[t] + in.least[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
       if (i > kPopulation / 2)
         for (size_t k = 0; k < i; ++k)
           modes.mutate(one.mode, random);
@@ -82,7 +83,8 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
       for (Id t = 0; t < n; ++t) {
         bool fromFather = (static_cast<double>(father.start[t]) < cut) == early;
         // The other parent's order stays behind (before) what the first gave.
-        int64_t base = early ? (fromFather ? 0 : father.makespan) : (fromFather ? mother.makespan : 0);
+        int64_t base =
+            early ? (fromFather ? 0 : father.makespan) : (fromFather ? mother.makespan : 0);
         key[t] = base + (fromFather ? father : mother).start[t];
       }
       if (random() % 4 == 0)

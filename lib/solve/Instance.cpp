@@ -33,7 +33,8 @@ Instance::Instance(const SchedulingProblem &problem) : problem(problem) {
   for (size_t t = 0; t < n; ++t)
     afterOf[t + 1] += afterOf[t], beforeOf[t + 1] += beforeOf[t];
   afters.resize(problem.precedences.size()), befores.resize(problem.precedences.size());
-  std::vector<uint32_t> a(afterOf.begin(), afterOf.end() - 1), b(beforeOf.begin(), beforeOf.end() - 1);
+  std::vector<uint32_t> a(afterOf.begin(), afterOf.end() - 1),
+      b(beforeOf.begin(), beforeOf.end() - 1);
   for (const auto &p : problem.precedences)
     afters[a[p.before]++] = {p.after, p.delay}, befores[b[p.after]++] = {p.before, p.delay};
 

@@ -18,10 +18,10 @@ public:
   explicit Instance(const SchedulingProblem &problem);
 
   const SchedulingProblem &problem;
-  bool single = true;          ///< one mode each
-  std::vector<Id> order;       ///< every task after those it waits for
-  std::vector<int64_t> least;  ///< shortest duration among modes that fit; 0 of an optional task
-  std::vector<char> certain;   ///< happens in every schedule
+  bool single = true;         ///< one mode each
+  std::vector<Id> order;      ///< every task after those it waits for
+  std::vector<int64_t> least; ///< shortest duration among modes that fit; 0 of an optional task
+  std::vector<char> certain;  ///< happens in every schedule
   /// Longest chain before the start and after the end, over tasks that are certain, at their
   /// least durations.
   std::vector<int64_t> heads, tails;

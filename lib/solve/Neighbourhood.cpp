@@ -98,8 +98,7 @@ uint64_t improveByWindows(const Instance &in, SchedulingSolution &best,
                           const WindowLimits &limits) {
   uint64_t spent = 0;
   auto over = [&] {
-    return spent >= limits.work || best.makespan <= limits.bound ||
-           (limits.stop && *limits.stop);
+    return spent >= limits.work || best.makespan <= limits.bound || (limits.stop && *limits.stop);
   };
   for (bool helped = true; helped && !over();) {
     helped = false;
@@ -111,17 +110,16 @@ uint64_t improveByWindows(const Instance &in, SchedulingSolution &best,
         return std::pair(best.start[a], a) < std::pair(best.start[b], b);
       });
       std::vector<Id> tasks(order.begin() + static_cast<ptrdiff_t>(first),
-                            order.begin() + static_cast<ptrdiff_t>(
-                                                std::min(first + limits.tasks, in.size())));
+                            order.begin() +
+                                static_cast<ptrdiff_t>(std::min(first + limits.tasks, in.size())));
       Window window(in, best, tasks);
       bool better = false;
       // By a large step if possible, else by a small one.
       for (int64_t share : {50, 400}) {
         std::vector<Id> modes = best.mode;
         int64_t earlier = std::max<int64_t>(1, window.length() / share);
-        std::vector<int64_t> key =
-            window.ask(earlier, std::min<uint64_t>(limits.work / 50 + 100'000, 3'000'000), modes,
-                       spent);
+        std::vector<int64_t> key = window.ask(
+            earlier, std::min<uint64_t>(limits.work / 50 + 100'000, 3'000'000), modes, spent);
         if (key.empty())
           continue;
         auto next = inOrderOf(in, {key, modes, 0});

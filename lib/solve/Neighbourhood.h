@@ -6,9 +6,9 @@
 namespace accord::solve {
 
 struct WindowLimits {
-  int64_t bound = 0;  ///< stop at this makespan
-  size_t tasks = 32;  ///< of one window
-  uint64_t work = 0;  ///< Z3's units, for all windows together
+  int64_t bound = 0; ///< stop at this makespan
+  size_t tasks = 32; ///< of one window
+  uint64_t work = 0; ///< Z3's units, for all windows together
   const std::atomic<bool> *stop = nullptr;
 };
 

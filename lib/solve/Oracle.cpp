@@ -212,8 +212,8 @@ struct Oracle::Encoding {
       ++shift;
     std::vector<int> weights;
     for (int64_t amount : amounts)
-      weights.push_back(static_cast<int>(
-          std::min<int64_t>(amount >> shift, (capacity >> shift) + 1)));
+      weights.push_back(
+          static_cast<int>(std::min<int64_t>(amount >> shift, (capacity >> shift) + 1)));
     solver.add(z3::pble(literals, weights.data(), static_cast<int>(capacity >> shift)));
   }
 
@@ -383,8 +383,8 @@ struct Oracle::Encoding {
         ++at;
       }
       found.start[t] = at * unit;
-      found.makespan = std::max(found.makespan,
-                                found.start[t] + in.mode(t, found.mode[t]).duration);
+      found.makespan =
+          std::max(found.makespan, found.start[t] + in.mode(t, found.mode[t]).duration);
     }
   }
 };
@@ -410,7 +410,8 @@ uint64_t Oracle::work() const {
     z3::stats stats = encoding->solver.statistics();
     for (unsigned i = 0; i < stats.size(); ++i)
       if (stats.key(i) == "rlimit count")
-        return stats.is_uint(i) ? stats.uint_value(i) : static_cast<uint64_t>(stats.double_value(i));
+        return stats.is_uint(i) ? stats.uint_value(i)
+                                : static_cast<uint64_t>(stats.double_value(i));
   } catch (const z3::exception &) {
   }
   return 0;

@@ -38,8 +38,8 @@ public:
 
 private:
   size_t step(int64_t time) const {
-    return static_cast<size_t>(std::upper_bound(times.begin(), times.end(), time) -
-                               times.begin()) - 1;
+    return static_cast<size_t>(std::upper_bound(times.begin(), times.end(), time) - times.begin()) -
+           1;
   }
   bool room(const SchedulingProblem::Mode &mode, size_t k) const {
     const int64_t *row = free.data() + k * resources;

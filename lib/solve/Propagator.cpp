@@ -79,8 +79,14 @@ bool Propagator::chains() {
       open &= deduce({Rule::Chain, e.task, 0, true, earliest[t] + in.least[t] + e.delay, 0, 0, {}});
   for (size_t i = in.size(); i-- > 0;)
     for (const Edge &e : after[in.order[i]])
-      open &= deduce({Rule::Chain, in.order[i], 0, false,
-                      latest[e.task] - e.delay - in.least[in.order[i]], 0, 0, {}});
+      open &= deduce({Rule::Chain,
+                      in.order[i],
+                      0,
+                      false,
+                      latest[e.task] - e.delay - in.least[in.order[i]],
+                      0,
+                      0,
+                      {}});
   if (changed)
     steps.push_back({Rule::Chain, 0, 0, true, 0, 0, 0, {}});
   changed |= before;
@@ -135,8 +141,14 @@ bool Propagator::compulsory() {
       if (i + 1 < events.size() && events[i + 1].first > events[i].first && used > 0)
         taken.push_back({events[i].first, events[i + 1].first, used});
       if (used > capacity && i + 1 < events.size() && events[i + 1].first > events[i].first) {
-        steps.push_back({Rule::Compulsory, users[r][0].task, r, true, 0, events[i].first,
-                         events[i + 1].first, {}});
+        steps.push_back({Rule::Compulsory,
+                         users[r][0].task,
+                         r,
+                         true,
+                         0,
+                         events[i].first,
+                         events[i + 1].first,
+                         {}});
         return false;
       }
     }
@@ -199,13 +211,14 @@ bool Propagator::energy() {
             if (!inWindow(u.task, o))
               continue;
             // Of the interval, for this task.
-            int64_t most = o.amount == 0 ? to - from
-                                         : static_cast<int64_t>(std::min<__int128>(
-                                               rest / o.amount, to - from));
+            int64_t most =
+                o.amount == 0
+                    ? to - from
+                    : static_cast<int64_t>(std::min<__int128>(rest / o.amount, to - from));
             int64_t left = o.duration - std::max<int64_t>(0, from - earliest[u.task]),
                     right = o.duration - std::max<int64_t>(0, end(u.task) - to);
-            start = std::min(start, std::min(to - from, left) > most ? to - most
-                                                                     : earliest[u.task]);
+            start =
+                std::min(start, std::min(to - from, left) > most ? to - most : earliest[u.task]);
             stop = std::max(stop, std::min(to - from, right) > most ? from + most : end(u.task));
           }
           if (start == INT64_MAX)
@@ -227,8 +240,8 @@ __int128 Propagator::needs(const User &u, int64_t from, int64_t to) const {
       continue;
     int64_t left = std::max<int64_t>(0, earliest[u.task] + o.duration - from),
             right = std::max<int64_t>(0, to - (end(u.task) - o.duration));
-    __int128 work = static_cast<__int128>(o.amount) *
-                    std::min({left, right, o.duration, to - from});
+    __int128 work =
+        static_cast<__int128>(o.amount) * std::min({left, right, o.duration, to - from});
     least = least < 0 ? work : std::min(least, work);
   }
   return std::max<__int128>(least, 0);
@@ -244,7 +257,8 @@ bool Propagator::sets() {
     for (const User &u : users[r]) {
       __int128 work = needs(u, earliest[u.task], end(u.task));
       if (capacity > 0 && work >= capacity)
-        jobs.push_back({earliest[u.task], static_cast<int64_t>(work / capacity), last - end(u.task)});
+        jobs.push_back(
+            {earliest[u.task], static_cast<int64_t>(work / capacity), last - end(u.task)});
     }
     CriticalSet set = criticalSet(jobs);
     if (set.value > last) {

@@ -184,8 +184,9 @@ private:
         !in.problem.buffers.empty() || solverWork == 0)
       return;
     SchedulingSolution best = result.solution;
-    int64_t goal = std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(
-                                                    result.bound.value) * (1 + options.gap)));
+    int64_t goal =
+        std::max(result.bound.value,
+                 static_cast<int64_t>(static_cast<double>(result.bound.value) * (1 + options.gap)));
     uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
     solverWork -= std::min(solverWork, spent);
     result.work += static_cast<int64_t>(spent);

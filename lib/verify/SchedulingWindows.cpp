@@ -14,9 +14,9 @@ constexpr int64_t kFar = INT64_MAX / 2;
 } // namespace
 
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
-    : facts(facts), horizon(horizon), earliest(facts.heads), latest(facts.heads.size()), after(facts.after),
-      before(facts.before), place(facts.heads.size()), needs(facts.problem.resources.size()),
-      asked(facts.problem.resources.size(), 0) {
+    : facts(facts), horizon(horizon), earliest(facts.heads), latest(facts.heads.size()),
+      after(facts.after), before(facts.before), place(facts.heads.size()),
+      needs(facts.problem.resources.size()), asked(facts.problem.resources.size(), 0) {
   for (size_t i = 0; i < facts.order.size(); ++i)
     place[facts.order[i]] = i;
   for (Id t = 0; t < latest.size(); ++t) {

@@ -1,0 +1,232 @@
+// The scheduler on problems that exhaustion cannot reach: determinism, limits, interruption,
+// conflicts, sizes.
+#include "lib/solve/Solve.h"
+#include "lib/verify/Scheduling.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace accord;
+
+namespace {
+
+/// Layers of forward and backward operations on tensor and vector cores; each backward product has
+/// one of the weights beside it. Picoseconds.
+SchedulingProblem transformer(unsigned layers, int64_t tensor, int64_t vector, bool either) {
+  SchedulingProblem p;
+  p.addResource("tensor", tensor);
+  p.addResource("vector", vector);
+  std::mt19937_64 random(layers);
+  auto add = [&](bool product, int64_t microseconds, std::vector<SchedulingProblem::Id> after) {
+    int64_t duration = microseconds * (800'000 + static_cast<int64_t>(random() % 400'000));
+    int64_t all = product ? tensor : vector;
+    SchedulingProblem::Id t = p.addTask("", duration, {{product ? 0u : 1u, 1}});
+    if (either && all > 1) { // on all cores, with a loss
+      SchedulingProblem::Mode spread{
+          "all", duration / all + duration / 50, {{product ? 0u : 1u, all}}, {}, false};
+      p.tasks[t].modes.push_back(spread);
+    }
+    for (SchedulingProblem::Id before : after)
+      p.addPrecedence(before, t);
+    return t;
+  };
+  struct Kept {
+    SchedulingProblem::Id norm, q, k, v, soft, context, norm2, up, active;
+  };
+  std::vector<Kept> kept;
+  SchedulingProblem::Id x = add(false, 20, {});
+  for (unsigned l = 0; l < layers; ++l) {
+    Kept of{};
+    of.norm = add(false, 15, {x});
+    of.q = add(true, 60, {of.norm}), of.k = add(true, 60, {of.norm}),
+    of.v = add(true, 60, {of.norm});
+    of.soft = add(false, 50, {add(true, 40, {of.q, of.k})});
+    of.context = add(true, 40, {of.soft, of.v});
+    auto residual = add(false, 10, {add(true, 60, {of.context}), x});
+    of.norm2 = add(false, 15, {residual});
+    of.up = add(true, 240, {of.norm2});
+    of.active = add(false, 40, {of.up});
+    x = add(false, 10, {add(true, 240, {of.active}), residual});
+    kept.push_back(of);
+  }
+  auto g = add(false, 100, {x});
+  for (unsigned l = layers; l-- > 0;) {
+    const Kept &of = kept[l];
+    auto weight = [&](int64_t time, std::vector<SchedulingProblem::Id> after) {
+      add(false, 12, {add(true, time, std::move(after))});
+    };
+    auto down = add(true, 240, {g});
+    weight(240, {g, of.active});
+    auto active = add(false, 60, {down, of.up});
+    auto up = add(true, 240, {active});
+    weight(240, {active, of.norm2});
+    auto residual = add(false, 10, {add(false, 30, {up}), g});
+    auto out = add(true, 60, {residual});
+    weight(60, {residual, of.context});
+    auto dv = add(true, 40, {out, of.soft}), scores = add(false, 70, {add(true, 40, {out, of.v})});
+    auto dq = add(true, 40, {scores, of.k}), dk = add(true, 40, {scores, of.q});
+    auto norm = add(false, 30, {add(true, 60, {dq}), add(true, 60, {dk}), add(true, 60, {dv})});
+    for (auto d : {dq, dk, dv})
+      weight(60, {d, of.norm});
+    g = add(false, 10, {norm, residual});
+  }
+  return p;
+}
+
+std::string wrong(const SchedulingProblem &problem, const SchedulingResult &result) {
+  std::string text;
+  for (const Issue &issue : verify(problem, result))
+    text += issue.message + "\n";
+  return text;
+}
+
+SchedulingResult at(const SchedulingProblem &problem, unsigned effort, double gap = 0) {
+  SolveOptions options;
+  options.effort = effort, options.gap = gap;
+  return schedule(problem, options);
+}
+
+struct Shape {
+  unsigned layers;
+  int64_t tensor, vector;
+  double gap; ///< at most
+};
+class Transformers : public ::testing::TestWithParam<Shape> {};
+
+/// About 200, 1,000 and 5,000 operations.
+TEST_P(Transformers, GapsAreSmallAndProved) {
+  auto [layers, tensor, vector, gap] = GetParam();
+  SchedulingProblem problem = transformer(layers, tensor, vector, false);
+  ASSERT_TRUE(check(problem).empty());
+  SchedulingResult result = at(problem, 5);
+  ASSERT_EQ(result.status, SchedulingResult::Status::Feasible);
+  EXPECT_EQ(wrong(problem, result), "");
+  EXPECT_LE(result.gap(), gap);
+  EXPECT_EQ(at(problem, 5).solution.start, result.solution.start); // deterministic
+}
+
+INSTANTIATE_TEST_SUITE_P(Solve, Transformers,
+                         ::testing::Values(Shape{5, 1, 1, 0.001}, Shape{5, 2, 1, 0.001},
+                                           Shape{5, 2, 2, 0.001}, Shape{5, 4, 4, 0.001},
+                                           Shape{25, 1, 1, 0.001}, Shape{25, 2, 1, 0.005},
+                                           Shape{25, 6, 2, 0.001}, Shape{122, 1, 1, 0.001},
+                                           Shape{122, 2, 1, 0.02}, Shape{122, 2, 2, 0.02},
+                                           Shape{122, 4, 4, 0.001}));
+
+TEST(Solve, ModesOfOneLayer) {
+  for (auto [tensor, vector] : {std::pair<int64_t, int64_t>{4, 2}, {8, 2}, {16, 16}}) {
+    SchedulingProblem problem = transformer(1, tensor, vector, true);
+    SchedulingResult result = at(problem, 5);
+    EXPECT_EQ(wrong(problem, result), "");
+    EXPECT_LE(result.gap(), 0.06);
+  }
+}
+
+TEST(Solve, EffortIsMonotoneOnOneProblem) {
+  SchedulingProblem problem = transformer(2, 3, 1, true);
+  double last = 1;
+  for (unsigned effort : {0u, 2u, 5u, 6u}) {
+    SchedulingResult result = at(problem, effort);
+    EXPECT_EQ(wrong(problem, result), "");
+    EXPECT_LE(result.gap(), last);
+    last = result.gap();
+  }
+}
+
+TEST(Solve, StoppedAtOnceItHasAScheduleAndAGap) {
+  SchedulingProblem problem = transformer(25, 2, 1, true);
+  std::atomic<bool> stop = true;
+  SolveOptions options;
+  options.stop = &stop;
+  SchedulingResult result = schedule(problem, options);
+  ASSERT_EQ(result.status, SchedulingResult::Status::Feasible);
+  EXPECT_EQ(wrong(problem, result), "");
+  EXPECT_EQ(result.stopped, "interrupted");
+}
+
+TEST(Solve, StoppedWhileItSearches) {
+  SchedulingProblem problem = transformer(5, 3, 1, true);
+  std::atomic<bool> stop = false;
+  SolveOptions options;
+  options.effort = 30; // would take hours
+  options.stop = &stop;
+  options.progress = [&](const SolveProgress &p) { stop = p.incumbent > 0 && ++calls > 1; };
+  SchedulingResult result = schedule(problem, options);
+  ASSERT_EQ(result.status, SchedulingResult::Status::Feasible);
+  EXPECT_EQ(wrong(problem, result), "");
+  EXPECT_GE(result.gap(), 0);
+}
+
+TEST(Solve, EmptyAndZero) {
+  SchedulingProblem nothing;
+  SchedulingResult result = schedule(nothing);
+  EXPECT_EQ(result.status, SchedulingResult::Status::Feasible);
+  EXPECT_EQ(result.solution.makespan, 0);
+  SchedulingProblem zero;
+  zero.addResource("r", 1);
+  for (int i = 0; i < 40; ++i)
+    zero.addTask("", 0, {{0, 1}});
+  result = schedule(zero);
+  EXPECT_TRUE(result.optimal());
+  EXPECT_EQ(result.solution.makespan, 0);
+}
+
+TEST(Solve, LongTimesDoNotOverflow) {
+  SchedulingProblem p;
+  p.addResource("r", 2);
+  for (int i = 0; i < 7; ++i)
+    p.addTask("", (int64_t{1} << 57) + i, {{0, 1}});
+  ASSERT_TRUE(check(p).empty());
+  SchedulingResult result = at(p, 10);
+  EXPECT_EQ(wrong(p, result), "");
+  EXPECT_EQ(result.status, SchedulingResult::Status::Feasible);
+  EXPECT_LE(result.gap(), 1e-12);
+}
+
+/// Keep a tensor, or make it again: with a limit below what keeping needs, and below what anything
+/// needs.
+TEST(Solve, MakesAgainWhatDoesNotFit) {
+  auto chain = [](int64_t capacity) {
+    SchedulingProblem p;
+    p.addResource("core", 1);
+    p.memories.push_back({"hbm", capacity});
+    constexpr unsigned kLayers = 4;
+    std::vector<SchedulingProblem::Id> forward, again;
+    for (unsigned l = 0; l < kLayers; ++l) {
+      forward.push_back(p.addTask("forward" + std::to_string(l), 3, {{0, 1}}));
+      if (l > 0)
+        p.addPrecedence(forward[l - 1], forward[l]);
+    }
+    SchedulingProblem::Id last = forward.back();
+    for (unsigned l = kLayers; l-- > 0;) { // the backward of a layer reads its forward's result
+      auto redo = p.addTask("again" + std::to_string(l), 3, {{0, 1}});
+      p.tasks[redo].modes.push_back({"not", 0, {}, {}, true});
+      auto back = p.addTask("backward" + std::to_string(l), 5, {{0, 1}});
+      p.addPrecedence(last, back), p.addPrecedence(last, redo), p.addPrecedence(redo, back);
+      std::vector<SchedulingProblem::Reader> readers = {{back, redo}};
+      if (l + 1 < kLayers)
+        readers.push_back({forward[l + 1], SchedulingProblem::kNobody});
+      p.buffers.push_back({"kept" + std::to_string(l), 10, 0, forward[l], readers, false});
+      p.buffers.push_back(
+          {"made" + std::to_string(l), 10, 0, redo, {{back, SchedulingProblem::kNobody}}, false});
+      last = back;
+    }
+    return p;
+  };
+  SchedulingProblem roomy = chain(40);
+  SchedulingResult kept = schedule(roomy);
+  EXPECT_TRUE(kept.optimal());
+  EXPECT_EQ(kept.solution.makespan, 4 * 3 + 4 * 5);
+  SchedulingProblem tight = chain(28); // 30 % less
+  SchedulingResult remade = schedule(tight);
+  EXPECT_EQ(wrong(tight, remade), "");
+  EXPECT_TRUE(remade.optimal());
+  EXPECT_GT(remade.solution.makespan, kept.solution.makespan);
+  SchedulingProblem hopeless = chain(15); // two neighbours never fit
+  SchedulingResult none = schedule(hopeless);
+  EXPECT_EQ(none.status, SchedulingResult::Status::Infeasible);
+  ASSERT_EQ(none.conflict.size(), 1u);
+  EXPECT_NE(none.conflict[0].find("'hbm' of 15 B"), std::string::npos) << none.conflict[0];
+  EXPECT_NE(none.conflict[0].find("20 B together"), std::string::npos) << none.conflict[0];
+}
+
+} // namespace
