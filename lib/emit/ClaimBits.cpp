@@ -25,7 +25,7 @@ public:
     for (auto [before, after] : facts.ordered)
       text.require(follows(after, before, 0));
     for (auto [a, b] : facts.open) {
-      Term first = text.boolean(names[a] + "_before_" + names[b]);
+      Term first = text.boolean(symbol("order", names[a]) + "_before_" + names[b]);
       text.require(text.implies({first}, follows(b, a, 0)));
       text.require(text.implies({text.no(first)}, follows(a, b, 0)));
     }
@@ -115,7 +115,7 @@ private:
       const auto &mode = facts.mode(t, fitting[k]);
       if (fitting.size() > 1)
         mine[k] = text.boolean(
-            symbol(names[t] + "_in", mode.name.empty() ? std::to_string(fitting[k]) : mode.name));
+            symbol("mode_" + names[t], mode.name.empty() ? std::to_string(fitting[k]) : mode.name));
       if (mode.absent) {
         happens[t] = mine[k] ? text.no(mine[k]) : text.truth(false);
         continue;

@@ -73,7 +73,7 @@ private:
       Term choice;
       if (facts.modes[t].size() > 1)
         choice = text.boolean(
-            symbol(names[t] + "_in", mode.name.empty() ? std::to_string(m) : mode.name));
+            symbol("mode_" + names[t], mode.name.empty() ? std::to_string(m) : mode.name));
       mine.push_back({m, choice});
       Terms given = choice ? Terms{choice} : Terms{};
       if (mode.absent) {

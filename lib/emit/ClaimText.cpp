@@ -111,7 +111,12 @@ std::string ClaimText::print() {
   llvm::raw_string_ostream out(text);
   smt::SMTEmissionOptions options;
   options.inlineSingleUseValues = true;
-  return succeeded(smt::exportSMTLIB(*module, out, options)) ? text : std::string();
+  if (failed(smt::exportSMTLIB(*module, out, options)))
+    return {};
+  // The question ends the file: forgetting the answer afterwards is of no use to anyone.
+  if (size_t reset = text.rfind("(reset)"); reset != std::string::npos)
+    text.erase(reset);
+  return text;
 }
 
 } // namespace accord::claims
