@@ -119,9 +119,10 @@ std::string claim(const SchedulingProblem &problem, int64_t makespan, ClaimForm 
   return head(problem, makespan, unit, exact, bits) + text;
 }
 
-std::vector<std::string> solverCommand(const std::string &program) {
+std::vector<std::string> solverCommand(const std::string &program, const std::string &claim) {
   std::string name = program.substr(program.rfind('/') + 1); // npos + 1 is 0
-  if (name.starts_with("cvc5"))
+  // Bits become clauses at once; it refuses this of integers.
+  if (name.starts_with("cvc5") && claim.find("(set-logic QF_BV)") != std::string::npos)
     return {program, "--bitblast=eager"};
   return {program};
 }

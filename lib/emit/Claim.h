@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/model/SchedulingProblem.h"
 #include <string>
+#include <vector>
 
 namespace accord {
 
@@ -28,7 +29,8 @@ enum class ClaimForm : uint8_t {
 std::string claim(const SchedulingProblem &problem, int64_t makespan,
                   ClaimForm form = ClaimForm::Choose);
 
-/// "cvc5 --bitblast=eager", "z3": what to run, by the name or path of a solver's program.
-std::vector<std::string> solverCommand(const std::string &program);
+/// What decides `claim` fastest with a solver's program, given by name or path: "z3",
+/// "cvc5 --bitblast=eager"; the file follows.
+std::vector<std::string> solverCommand(const std::string &program, const std::string &claim);
 
 } // namespace accord

@@ -44,12 +44,8 @@ bool Facts::collide(Id a, Id b) const {
   for (Id m : modes[a])
     for (Id k : modes[b]) {
       const auto &one = mode(a, m), &other = mode(b, k);
-      if (one.duration == 0 || other.duration == 0) {
-        // Something that takes no time runs at no time, but has a place in no order either.
-        if (must[a] && must[b])
-          return false;
-        continue;
-      }
+      if (one.duration == 0 || other.duration == 0)
+        return false; // what takes no time may be anywhere
       bool together = true;
       for (const auto &x : one.usage)
         for (const auto &y : other.usage)
@@ -124,10 +120,11 @@ bool Facts::chains() {
 
 void Facts::orders() {
   size_t n = problem.tasks.size();
+  ranked.assign(n, std::vector<char>(n));
   for (Id a = 0; a < n; ++a)
     for (Id b = a + 1; b < n; ++b)
       if (must[a] && must[b] && !precedes[a][b] && !precedes[b][a] && collide(a, b))
-        open.push_back({a, b});
+        open.push_back({a, b}), ranked[a][b] = ranked[b][a] = 1;
   for (bool changed = true; changed;) {
     changed = false;
     std::vector<std::pair<Id, Id>> rest;
@@ -139,7 +136,6 @@ void Facts::orders() {
         continue;
       }
       ordered.push_back(first ? std::pair{a, b} : std::pair{b, a});
-      precedes[ordered.back().first][ordered.back().second] = 1;
       changed = true;
     }
     open = std::move(rest);
@@ -149,7 +145,7 @@ void Facts::orders() {
 }
 
 bool Facts::apart(Id a, Id b) const {
-  if (precedes[a][b] || precedes[b][a] || collide(a, b))
+  if (precedes[a][b] || precedes[b][a] || ranked[a][b])
     return true;
   auto over = [&](Id x, Id y) { return horizon - tail[x] <= earliest[y]; };
   return over(a, b) || over(b, a);

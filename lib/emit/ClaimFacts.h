@@ -24,7 +24,7 @@ struct Facts {
   bool impossible = false;                ///< a chain is too long, or no mode fits
 
   const SchedulingProblem::Mode &mode(Id task, Id m) const { return problem.tasks[task].modes[m]; }
-  /// Never run at the same time: by order, window or what both need.
+  /// Never run at the same time, by precedences, windows, or `ordered` and `open`.
   bool apart(Id a, Id b) const;
 
 private:
@@ -33,7 +33,7 @@ private:
   void close();
   bool collide(Id a, Id b) const;
   std::vector<SchedulingProblem::Precedence> edges() const;
-  std::vector<std::vector<char>> precedes;
+  std::vector<std::vector<char>> precedes, ranked;
 };
 
 } // namespace accord::claims
