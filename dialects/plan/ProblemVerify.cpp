@@ -10,6 +10,11 @@ using namespace accord::plan;
 
 using Wide = __int128;
 
+/// For messages.
+static int64_t shown(Wide value) {
+  return value < INT64_MAX ? static_cast<int64_t>(value) : INT64_MAX;
+}
+
 static bool amountsAreWhole(DictionaryAttr mode, StringRef what) {
   Attribute given = mode.get(what);
   auto list = dyn_cast_or_null<ArrayAttr>(given);
@@ -242,10 +247,10 @@ private:
       if (Wide(start.getStart()) >= ready)
         continue;
       auto error = start.emitError() << "'" << after.getName() << "' starts at " << start.getStart()
-                                     << " but may start at " << static_cast<int64_t>(ready)
-                                     << ", after '" << before.getName() << "'";
+                                     << " but may start at " << shown(ready) << ", after '"
+                                     << before.getName() << "'";
       error.attachNote(starts.lookup(before).getLoc())
-          << "'" << before.getName() << "' ends at " << static_cast<int64_t>(end(before));
+          << "'" << before.getName() << "' ends at " << shown(end(before));
       error.attachNote(p.getLoc()) << "the precedence is here";
       return error;
     }
@@ -274,8 +279,8 @@ private:
           continue;
         auto error = what.first.emitError()
                      << "'" << what.first.getTask() << "' brings '" << resource.getName() << "' to "
-                     << static_cast<int64_t>(taken) << " of " << resource.getCapacity() << " at "
-                     << static_cast<int64_t>(when.first);
+                     << shown(taken) << " of " << resource.getCapacity() << " at "
+                     << shown(when.first);
         error.attachNote(resource.getLoc()) << "'" << resource.getName() << "' is here";
         return error;
       }
@@ -289,7 +294,7 @@ private:
       last = std::max(last, end(cast<TaskOp>(task)));
     if (solution.getMakespan() && last != Wide(*solution.getMakespan()))
       return solution.emitError() << "the makespan is given as " << *solution.getMakespan()
-                                  << ", but the last task ends at " << static_cast<int64_t>(last);
+                                  << ", but the last task ends at " << shown(last);
     for (LeastOp least : solution.getBody().getOps<LeastOp>())
       if (solution.getMakespan() && least.getValue() > *solution.getMakespan()) {
         auto error = least.emitError()
