@@ -1,4 +1,5 @@
 #include "dialects/plan/PlanDialect.h"
+#include "dialects/plan/ProblemText.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 

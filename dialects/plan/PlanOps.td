@@ -33,7 +33,7 @@ def Plan_PlacementOp : Plan_Op<"placement", [Symbol, SymbolTable, NoTerminator, 
 class Plan_Part<string word, list<Trait> traits = []>
     : Plan_Op<word, !listconcat([HasParent<"PlacementOp">], traits)>;
 
-def Plan_MemoryOp : Plan_Part<"memory"> {
+def Plan_MemoryOp : Plan_Op<"memory", [ParentOneOf<["PlacementOp", "ProblemOp"]>]> {
   let summary = "a memory of the machine and its capacity in bytes";
   let arguments = (ins StrAttr:$name, Plan_Natural:$capacity);
   let assemblyFormat = "$name `capacity` $capacity attr-dict";
@@ -133,5 +133,7 @@ def Plan_AssumptionOp : Plan_Part<"assumption"> {
   let arguments = (ins StrAttr:$text);
   let assemblyFormat = "$text attr-dict";
 }
+
+include "dialects/plan/ProblemOps.td"
 
 #endif

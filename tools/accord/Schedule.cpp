@@ -83,7 +83,7 @@ int schedule(const Options &options) {
 /// What was asked for that says nothing about this kind of file, or "".
 std::string foreign(const CLI::App &command, bool project) {
   static const std::set<std::string> kBoth = {"help", "effort", "threads", "json"},
-                                     kProject = {"gap", "time-limit"};
+                                     kProject = {"gap", "time-limit", "output"};
   for (const CLI::Option *option : command.get_options()) {
     std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
     if (!name.empty() && option->count() > 0 && !kBoth.count(name) &&
@@ -110,6 +110,8 @@ void addSchedule(CLI::App &app, int &status) {
   command->add_option("--time-limit", project->timeLimit,
                       "Of .sm, .mm: none, or a time such as '30 s', at which the best schedule so "
                       "far is printed; it then depends on the machine (default: none)");
+  command->add_option("-o,--output", project->output,
+                      "Of .sm, .mm: folder for problem.mlir and what `accord verify` needs");
   command->footer("Examples: accord schedule gpt2.dnn --target tpu_like\n"
                   "          accord schedule j301_1.sm --gap 2%\n"
                   "Ctrl-C on a .sm or .mm prints the best schedule so far, with its gap.");

@@ -1,5 +1,6 @@
 // accord schedule FILE.sm | FILE.mm: a project of PSPLIB.
 #include "tools/accord/ScheduleProject.h"
+#include "lib/emit/Certificate.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/ProjectSchedule.h"
 #include "lib/import/Psplib.h"
@@ -81,6 +82,9 @@ int scheduleProject(const ProjectOptions &options) {
     if (result.stopped == "interrupted")
       result.stopped = watch.reason();
   }
+  if (!options.output.empty())
+    if (auto issue = writeCertificate(options.output, project->problem, result))
+      return wrong(issue->message);
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
   if (options.json)

@@ -9,6 +9,7 @@ struct ProjectOptions {
   std::string file;
   std::string gap = "0";          ///< a share: "2%", "0.02"
   std::string timeLimit = "none"; ///< or a time: "30 s"
+  std::string output;             ///< folder for the certificate, or ""
   unsigned effort = 10;
   bool json = false;
 };

@@ -5,6 +5,7 @@
 #include "tools/accord/Commands.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
+#include "tools/accord/VerifySchedule.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,11 +20,12 @@ llvm::json::Array strings(const std::vector<std::string> &texts) {
   return array;
 }
 
-int verifyCommand(const std::string &path, bool json) {
-  auto plan = readPlan(path, json, "verify");
-  if (!plan)
+int verifyCommand(const std::string &path, const std::string &solver, bool json) {
+  auto scheduled = scheduleFileOf(path);
+  auto plan = scheduled ? std::nullopt : readPlan(path, json, "verify");
+  if (!scheduled && !plan)
     return kWrongInput;
-  Verification proof = verify(*plan);
+  Verification proof = scheduled ? verifySchedule(*scheduled, solver) : verify(*plan);
   if (json) {
     llvm::json::Array findings;
     for (const Issue &finding : proof.findings)
@@ -44,11 +46,15 @@ int verifyCommand(const std::string &path, bool json) {
       llvm::outs() << "  rests on " << line << "\n";
   }
   for (const Issue &finding : proof.findings)
-    fmt::print(stderr, "{}: error[{}]: {}\n", path, finding.code, finding.message);
+    fmt::print(stderr, "{}: error[{}]: {}\n",
+               finding.at.file.empty() || !scheduled
+                   ? path
+                   : fmt::format("{}:{}:{}", finding.at.file, finding.at.line, finding.at.column),
+               finding.code, finding.message);
   if (!json)
-    llvm::outs() << (proof.holds() ? "the plan holds\n"
-                                   : fmt::format("the plan does not hold: {} findings\n",
-                                                 proof.findings.size()));
+    llvm::outs() << fmt::format(
+        "the {} {}\n", scheduled ? "schedule" : "plan",
+        proof.holds() ? "holds" : fmt::format("does not hold: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 
@@ -56,14 +62,22 @@ int verifyCommand(const std::string &path, bool json) {
 
 void addVerify(CLI::App &app, int &status) {
   auto path = std::make_shared<std::string>();
+  auto solver = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::App *command =
       app.add_subcommand("verify", "Check a plan and its certificate independently");
-  command->add_option("plan", *path, "A folder that `accord compile` wrote, or a plan.json")
+  command
+      ->add_option("plan", *path,
+                   "A folder that `accord compile` or `accord schedule` wrote, a plan.json, or "
+                   "a schedule in the plan dialect (.mlir)")
       ->required();
+  command->add_option("--solver", *solver,
+                      "Of a schedule: z3, cvc5 or the path of one, asked again what a solver said");
   addJson(*command, *json);
-  command->footer("Example: accord verify out/");
-  command->callback([path, json, &status] { status = verifyCommand(*path, *json); });
+  command->footer("Examples: accord verify out/\n"
+                  "          accord verify schedule/ --solver cvc5");
+  command->callback(
+      [path, solver, json, &status] { status = verifyCommand(*path, *solver, *json); });
 }
 
 } // namespace accord
