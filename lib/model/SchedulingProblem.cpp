@@ -62,6 +62,8 @@ public:
       report({}, "the sum of durations and delays passes 2^61");
     if (bytes > kMost)
       report({}, "the sum of all buffers passes 2^61 bytes");
+    if (amounts > kMost)
+      report({}, "the sum of all amounts that fit a resource or a budget passes 2^61");
     return std::move(issues);
   }
 
@@ -114,7 +116,9 @@ private:
       if (use.amount < 0)
         report(p.tasks[t].location, fmt::format("task '{}' uses {} of {} '{}'", p.nameOf(t),
                                                 use.amount, what, kinds[use.of].name));
-      if (use.amount > kinds[use.of].capacity) {
+      if (use.amount <= kinds[use.of].capacity) {
+        amounts += std::max<int64_t>(use.amount, 0);
+      } else {
         fits = false;
         why = fmt::format("task '{}' needs {} of {} '{}', which has {}{}", p.nameOf(t), use.amount,
                           what, kinds[use.of].name, kinds[use.of].capacity,
@@ -202,8 +206,9 @@ private:
     for (size_t i = 0; i < walk.size(); ++i)
       if (i < 5 || i + 1 == walk.size())
         text += fmt::format("{} '{}'", i == 5 ? " …" : " ->", p.nameOf(walk[i]));
+    size_t known = issues.size();
     report(p.tasks[walk[0]].location, "the precedences form a cycle: " + text);
-    if (!issues.empty())
+    if (issues.size() > known)
       for (size_t i = 1; i < std::min<size_t>(walk.size(), 5); ++i)
         issues.back().notes.push_back({p.tasks[walk[i]].location,
                                        fmt::format("'{}' is on the cycle", p.nameOf(walk[i]))});
@@ -211,7 +216,7 @@ private:
 
   const SchedulingProblem &p;
   std::vector<Issue> issues;
-  __int128 longest = 0, bytes = 0;
+  __int128 longest = 0, bytes = 0, amounts = 0;
 };
 
 } // namespace

@@ -1,0 +1,47 @@
+// Replays a proof by windows: what follows for starts if a schedule of some length existed.
+#pragma once
+#include "lib/model/SchedulingResult.h"
+#include "lib/verify/SchedulingFacts.h"
+
+namespace accord {
+
+class SchedulingWindows {
+public:
+  using Id = SchedulingProblem::Id;
+
+  /// In schedules of at most `horizon`, which is at most 2^62.
+  SchedulingWindows(const SchedulingFacts &facts, int64_t horizon);
+
+  /// Takes a step; why it does not follow, or "".
+  std::string take(const SchedulingStep &step);
+  /// Chains of precedences and of the orders found by pairs, to their end.
+  void chains();
+  /// No schedule of at most the horizon exists.
+  bool closed() const { return contradiction; }
+
+private:
+  struct Need {
+    Id task;
+    int64_t amount; ///< least over modes
+  };
+  void raise(Id task, int64_t time);
+  void lower(Id task, int64_t time);
+  std::string pair(const SchedulingStep &step);
+  std::string compulsory(const SchedulingStep &step);
+  std::string energy(const SchedulingStep &step);
+  bool apart(Id a, Id b) const;
+  int64_t inside(Id task, int64_t duration, int64_t from, int64_t to) const;
+  const std::vector<Need> &users(Id resource);
+
+  const SchedulingFacts &facts;
+  std::vector<int64_t> earliest, latest; ///< starts
+  std::vector<std::vector<SchedulingFacts::Edge>> after, before;
+  std::vector<size_t> place;            ///< in the order of the chains
+  std::vector<Id> raised, lowered;      ///< since the last `chains`
+  std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
+  std::vector<char> asked;
+  size_t orders = 0; ///< found by pairs
+  bool contradiction = false;
+};
+
+} // namespace accord
