@@ -6,7 +6,7 @@
 namespace accord {
 
 StepForms::StepForms(const WorkGraph &graph, const Machine &machine, const Costs &costs)
-    : graph_(graph), machine_(machine), links_(machine.cores.size() + machine.memories.size()) {
+    : machine_(machine), links_(machine.cores.size() + machine.memories.size()) {
   for (const Core &core : machine.cores)
     names_.push_back("core " + core.name);
   for (const Memory &memory : machine.memories)

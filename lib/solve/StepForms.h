@@ -43,7 +43,6 @@ public:
 private:
   bool isBetter(const Form &a, const Form &b) const; ///< in something, or the same and before it
 
-  const WorkGraph &graph_;
   const Machine &machine_;
   size_t links_; ///< the first network
   std::vector<std::string> names_;
