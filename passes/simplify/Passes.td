@@ -33,7 +33,7 @@ def InlineSingleRepeats : Pass<"inline-single-repeats", "::mlir::ModuleOp"> {
 
     Before:
     ```mlir
-    %0 = dnn.repeat 1 "block" iter(%h = %x : tensor<?x8xf32>) {
+    %0 = dnn.repeat 1 as "block" iter(%h = %x : tensor<?x8xf32>) {
       %1 = dnn.gelu %h : (tensor<?x8xf32>) -> tensor<?x8xf32>
       dnn.yield %1 : tensor<?x8xf32>
     }
