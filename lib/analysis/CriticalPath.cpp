@@ -24,30 +24,58 @@ struct Iteration {
 class Analysis {
 public:
   Analysis(const WorkGraph &graph, const Dependences &dependences,
-           const std::vector<Picoseconds> &durations)
-      : graph_(graph), deps_(dependences), durations_(durations), column_(graph.values.size(), -1),
-        position_(graph.operations.size()), summaries_(graph.operations.size()),
+           std::vector<Picoseconds> durations)
+      : graph_(graph), deps_(dependences), durations_(std::move(durations)),
+        column_(graph.values.size(), -1), position_(graph.operations.size()),
         tails_(graph.values.size(), kNever) {}
 
-  CriticalPath run() {
+  void run() {
     result_.length.resize(graph_.regions.size());
     result_.repeat.resize(graph_.operations.size());
     result_.timing.resize(graph_.operations.size());
+    result_.summaries.resize(graph_.operations.size());
     chains_.resize(graph_.regions.size());
     for (RegionId region : bodiesFirst()) {
       time(region);
       if (graph_.regions[region].owner != kNone)
         summarize(region);
     }
+    join();
+  }
+
+  /// Times the region of a changed operation again, then those around it as far as they notice.
+  void change(OperationId id, Picoseconds duration) {
+    durations_[id] = duration;
+    for (RegionId region = graph_.operations[id].region; region != kNone;
+         region = graph_.regions[region].parent) {
+      OperationId owner = graph_.regions[region].owner;
+      if (owner == kNone) {
+        time(region);
+        break;
+      }
+      std::vector<OperationId> chain = std::move(chains_[region]);
+      RepeatSummary summary = std::move(result_.summaries[owner]);
+      time(region);
+      summarize(region);
+      if (chain == chains_[region] && summary == result_.summaries[owner])
+        break;
+    }
+    join();
+  }
+
+  Picoseconds duration(OperationId id) const { return durations_[id]; }
+  uint64_t timed() const { return timed_; }
+  CriticalPath &result() { return result_; }
+
+private:
+  void join() {
+    result_.chain.clear();
     for (RegionId top : {kMicrobatchRegion, kUpdateRegion})
       result_.chain.insert(result_.chain.end(), chains_[top].begin(), chains_[top].end());
     result_.step = {graph_.microbatches * result_.length[kMicrobatchRegion].value +
                     result_.length[kUpdateRegion].value};
-    result_.summaries = std::move(summaries_);
-    return std::move(result_);
   }
 
-private:
   std::vector<RegionId> bodiesFirst() const {
     std::vector<std::pair<unsigned, RegionId>> byDepth;
     for (RegionId id = 0; id < graph_.regions.size(); ++id) {
@@ -86,6 +114,7 @@ private:
   /// The last port is the start of time: nothing begins before it.
   Iteration evaluate(RegionId region, unsigned width) {
     const Region &r = graph_.regions[region];
+    timed_ += r.operations.size();
     Iteration it;
     it.width = width;
     it.finish.assign(r.operations.size() * width, kNever);
@@ -113,7 +142,7 @@ private:
   }
 
   void throughRepeat(RegionId region, Iteration &it, OperationId id, int64_t *finish) {
-    const RepeatSummary &s = summaries_[id];
+    const RepeatSummary &s = result_.summaries[id];
     std::vector<std::vector<int64_t>> out(s.outputs.size(), std::vector<int64_t>(it.width, kNever));
     std::vector<int64_t> in(it.width);
     for (unsigned q = 0; q < s.ports.size(); ++q) {
@@ -166,7 +195,7 @@ private:
           push(source, whole);
         continue;
       }
-      const RepeatSummary &s = summaries_[id];
+      const RepeatSummary &s = result_.summaries[id];
       int64_t earliest = 0, slack = length;
       for (unsigned q = 0; q < s.ports.size(); ++q) {
         int64_t through = s.done[q];
@@ -212,7 +241,7 @@ private:
           if (next == kNone && start > 0 && madeIn(region, source) && scalar(source) == start)
             next = source;
       } else {
-        const RepeatSummary &s = summaries_[at];
+        const RepeatSummary &s = result_.summaries[at];
         const std::vector<int64_t> *row = &s.done;
         for (const auto &[value, path] : s.outputs)
           if (value == wanted)
@@ -300,7 +329,8 @@ private:
       return matrix;
     };
 
-    RepeatSummary &s = summaries_[r.owner];
+    RepeatSummary &s = result_.summaries[r.owner];
+    s.outputs.clear();
     MaxPlusMatrix before = r.count == 1
                                ? MaxPlusMatrix::identity(width)
                                : without(newest, start).power(r.count - 2) * without(oldest, start);
@@ -335,12 +365,12 @@ private:
   static constexpr unsigned kMaxDepth = 1u << 20;
   const WorkGraph &graph_;
   const Dependences &deps_;
-  const std::vector<Picoseconds> &durations_;
-  std::vector<int> column_;              ///< by ValueId: its port while a body is summarized
-  std::vector<unsigned> position_;       ///< by OperationId: place in its region
-  std::vector<RepeatSummary> summaries_; ///< by OperationId of a repeat
-  std::vector<int64_t> tails_; ///< by ValueId: longest path to the end, while a region is timed
+  std::vector<Picoseconds> durations_;
+  std::vector<int> column_;        ///< by ValueId: its port while a body is summarized
+  std::vector<unsigned> position_; ///< by OperationId: place in its region
+  std::vector<int64_t> tails_;     ///< by ValueId: longest path to the end, while a region is timed
   std::vector<std::vector<OperationId>> chains_;
+  uint64_t timed_ = 0; ///< operations, once for each evaluation
   CriticalPath result_;
 };
 
@@ -363,7 +393,32 @@ Count sumOfWork(const WorkGraph &graph, const std::vector<Picoseconds> &duration
 
 CriticalPath CriticalPath::of(const WorkGraph &graph, const Dependences &dependences,
                               const std::vector<Picoseconds> &durations) {
-  return Analysis(graph, dependences, durations).run();
+  Analysis analysis(graph, dependences, durations);
+  analysis.run();
+  return std::move(analysis.result());
 }
+
+struct MovingCriticalPath::State : Analysis {
+  using Analysis::Analysis;
+};
+MovingCriticalPath::MovingCriticalPath(const WorkGraph &graph, const Dependences &dependences,
+                                       std::vector<Picoseconds> durations)
+    : state_(std::make_unique<State>(graph, dependences, std::move(durations))) {
+  state_->run();
+}
+MovingCriticalPath::~MovingCriticalPath() = default;
+const CriticalPath &MovingCriticalPath::path() const { return state_->result(); }
+void MovingCriticalPath::setDuration(OperationId id, Picoseconds duration) {
+  if (state_->duration(id) != duration)
+    state_->change(id, duration);
+}
+Picoseconds MovingCriticalPath::stepWith(OperationId id, Picoseconds duration) {
+  Picoseconds before = state_->duration(id);
+  setDuration(id, duration);
+  Picoseconds step = path().step;
+  setDuration(id, before);
+  return step;
+}
+uint64_t MovingCriticalPath::timed() const { return state_->timed(); }
 
 } // namespace accord

@@ -5,6 +5,7 @@
 #include "lib/model/Costs.h"
 #include "lib/model/Dependences.h"
 #include "lib/model/Schedule.h"
+#include <memory>
 
 namespace accord {
 
@@ -17,6 +18,7 @@ struct RepeatSummary {
   std::vector<std::pair<ValueId, std::vector<int64_t>>>
       outputs;               ///< by port; carried results, stacks
   std::vector<int64_t> done; ///< by port: to the end of the last operation
+  friend bool operator==(const RepeatSummary &, const RepeatSummary &) = default;
 };
 
 /// A region as a max-plus linear map (Baccelli et al., Synchronization and Linearity, 1992, ch. 3):
@@ -43,6 +45,28 @@ struct CriticalPath {
   /// The graph is checked, and `sumOfWork` fits (see below).
   static CriticalPath of(const WorkGraph &graph, const Dependences &dependences,
                          const std::vector<Picoseconds> &durations);
+};
+
+/// The same while durations change: an operation of a body times its body again, and the regions
+/// around it as far as the body's summary moves; bodies beside it never. Equal to
+/// `CriticalPath::of` after each change. Graph and dependences have to live as long; the sum of
+/// work has to stay below `kLongestStep`.
+class MovingCriticalPath {
+public:
+  MovingCriticalPath(const WorkGraph &graph, const Dependences &dependences,
+                     std::vector<Picoseconds> durations);
+  ~MovingCriticalPath();
+  const CriticalPath &path() const;
+  /// Of an operation that is no repeat, 0 or more.
+  void setDuration(OperationId id, Picoseconds duration);
+  /// The step if it were so, which is taken back.
+  Picoseconds stepWith(OperationId id, Picoseconds duration);
+  /// Operations evaluated so far, once for each time: how much work it was.
+  uint64_t timed() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Picoseconds of all operations one after the other. Analyses and schedulers need it below

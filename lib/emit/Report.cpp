@@ -3,6 +3,7 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
+#include "lib/emit/Timing.h"
 #include "lib/emit/Tracks.h"
 #include <map>
 #include <set>
@@ -195,7 +196,8 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                       {"roofs", std::move(roofs)},
                       {"assumptions", std::move(assumptions)},
                       {"conflicts", std::move(conflicts)},
-                      {"whatIf", std::move(changes)}};
+                      {"whatIf", std::move(changes)},
+                      {"timing", timingData(plan)}};
 }
 
 std::string escapeForScript(StringRef text) {

@@ -1,4 +1,5 @@
 #include "lib/solve/Propagator.h"
+#include "lib/solve/OneMachine.h"
 #include <algorithm>
 #include <utility>
 
@@ -6,11 +7,12 @@ namespace accord::solve {
 
 /// Energetic reasoning looks at all pairs of times for all tasks.
 constexpr size_t kMostForEnergy = 150;
+/// Tables of pairs of tasks.
+constexpr size_t kMostForPairs = 600;
 
 Propagator::Propagator(const Instance &in, int64_t horizon)
     : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), after(in.size()),
-      before(in.size()), reaches(in.size(), std::vector<char>(in.size())),
-      users(in.problem.resources.size()) {
+      before(in.size()), users(in.problem.resources.size()) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
     latest[t] = horizon - in.tails[t] - in.least[t];
@@ -18,7 +20,9 @@ Propagator::Propagator(const Instance &in, int64_t horizon)
       if (in.certain[t] && in.certain[e.task])
         after[t].push_back(e), before[e.task].push_back({t, e.delay});
   }
-  for (size_t i = n; i-- > 0;)
+  if (n <= kMostForPairs)
+    reaches.assign(n, std::vector<char>(n));
+  for (size_t i = reaches.size(); i-- > 0;)
     for (const Edge &e : after[in.order[i]]) {
       auto &mine = reaches[in.order[i]];
       mine[e.task] = 1;
@@ -28,18 +32,23 @@ Propagator::Propagator(const Instance &in, int64_t horizon)
   for (Id t = 0; t < n; ++t)
     if (in.certain[t] && in.least[t] > 0)
       for (Id r = 0; r < users.size(); ++r) {
-        int64_t amount = INT64_MAX; // whatever the mode
+        User user{t, INT64_MAX, in.least[t], {}};
+        int64_t most = 0;
         for (const auto &mode : in.problem.tasks[t].modes) {
-          int64_t here = 0;
+          if (!in.fits(mode))
+            continue;
+          int64_t amount = 0;
           for (const auto &use : mode.usage)
             if (use.of == r)
-              here = use.amount;
-          if (in.fits(mode))
-            amount = std::min(amount, here);
+              amount = use.amount;
+          user.amount = std::min(user.amount, amount), most = std::max(most, amount);
+          user.options.push_back({amount, mode.duration});
         }
-        if (amount > 0 && amount != INT64_MAX)
-          users[r].push_back({t, amount, in.least[t]});
+        if (most > 0)
+          users[r].push_back(std::move(user));
       }
+  if (n > kMostForPairs)
+    return;
   std::vector<std::vector<char>> apart(n, std::vector<char>(n));
   for (Id r = 0; r < users.size(); ++r)
     for (const User &a : users[r])
@@ -109,7 +118,7 @@ bool Propagator::compulsory() {
     int64_t capacity = in.problem.resources[r].capacity;
     std::vector<std::pair<int64_t, int64_t>> events; // time, amount
     for (const User &u : users[r])
-      if (latest[u.task] < earliest[u.task] + u.duration) {
+      if (u.amount > 0 && latest[u.task] < earliest[u.task] + u.duration) {
         events.push_back({latest[u.task], u.amount});
         events.push_back({earliest[u.task] + u.duration, -u.amount});
       }
@@ -132,6 +141,8 @@ bool Propagator::compulsory() {
       }
     }
     for (const User &u : users[r]) {
+      if (u.amount == 0)
+        continue;
       int64_t ownFrom = latest[u.task], ownTo = earliest[u.task] + u.duration;
       auto full = [&](const Step &s) {
         int64_t others = s.used - (s.from >= ownFrom && s.to <= ownTo ? u.amount : 0);
@@ -174,32 +185,72 @@ bool Propagator::energy() {
         if (to <= from)
           continue;
         __int128 room = static_cast<__int128>(capacity) * (to - from), need = 0;
-        auto inside = [&](const User &u) {
-          int64_t left = std::max<int64_t>(0, earliest[u.task] + u.duration - from),
-                  right = std::max<int64_t>(0, to - latest[u.task]);
-          return std::min({left, right, u.duration, to - from});
-        };
         for (const User &u : users[r])
-          need += static_cast<__int128>(u.amount) * inside(u);
+          need += needs(u, from, to);
         if (need > room) {
           steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, from, to, {}});
           return false;
         }
         for (const User &u : users[r]) {
-          __int128 rest = room - (need - static_cast<__int128>(u.amount) * inside(u));
-          // Of the interval, for this task.
-          int64_t most = static_cast<int64_t>(std::min<__int128>(rest / u.amount, to - from));
-          int64_t left = u.duration - std::max<int64_t>(0, from - earliest[u.task]),
-                  right = u.duration -
-                          std::max<int64_t>(0, latest[u.task] + u.duration - to);
-          if (std::min(to - from, left) > most &&
-              !deduce({Rule::Energy, u.task, r, true, to - most, from, to, {}}))
-            return false;
-          if (std::min(to - from, right) > most &&
-              !deduce({Rule::Energy, u.task, r, false, from + most - u.duration, from, to, {}}))
+          __int128 rest = room - (need - needs(u, from, to));
+          // Whatever its mode, it starts (ends) after (before) this.
+          int64_t start = INT64_MAX, stop = INT64_MIN;
+          for (const Option &o : u.options) {
+            if (!inWindow(u.task, o))
+              continue;
+            // Of the interval, for this task.
+            int64_t most = o.amount == 0 ? to - from
+                                         : static_cast<int64_t>(std::min<__int128>(
+                                               rest / o.amount, to - from));
+            int64_t left = o.duration - std::max<int64_t>(0, from - earliest[u.task]),
+                    right = o.duration - std::max<int64_t>(0, end(u.task) - to);
+            start = std::min(start, std::min(to - from, left) > most ? to - most
+                                                                     : earliest[u.task]);
+            stop = std::max(stop, std::min(to - from, right) > most ? from + most : end(u.task));
+          }
+          if (start == INT64_MAX)
+            continue; // no mode is left: chains find it
+          if (!deduce({Rule::Energy, u.task, r, true, start, from, to, {}}) ||
+              !deduce({Rule::Energy, u.task, r, false, stop - in.least[u.task], from, to, {}}))
             return false;
         }
       }
+  }
+  return true;
+}
+
+/// Of an interval, whatever the mode among those that the window of the task has room for.
+__int128 Propagator::needs(const User &u, int64_t from, int64_t to) const {
+  __int128 least = -1;
+  for (const Option &o : u.options) {
+    if (!inWindow(u.task, o))
+      continue;
+    int64_t left = std::max<int64_t>(0, earliest[u.task] + o.duration - from),
+            right = std::max<int64_t>(0, to - (end(u.task) - o.duration));
+    __int128 work = static_cast<__int128>(o.amount) *
+                    std::min({left, right, o.duration, to - from});
+    least = least < 0 ? work : std::min(least, work);
+  }
+  return std::max<__int128>(least, 0);
+}
+
+/// Work in the interval of a set of tasks: the critical one of each resource, by windows.
+bool Propagator::sets() {
+  for (Id r = 0; r < users.size(); ++r) {
+    int64_t capacity = in.problem.resources[r].capacity, last = 0;
+    std::vector<Job> jobs;
+    for (const User &u : users[r])
+      last = std::max(last, end(u.task));
+    for (const User &u : users[r]) {
+      __int128 work = needs(u, earliest[u.task], end(u.task));
+      if (capacity > 0 && work >= capacity)
+        jobs.push_back({earliest[u.task], static_cast<int64_t>(work / capacity), last - end(u.task)});
+    }
+    CriticalSet set = criticalSet(jobs);
+    if (set.value > last) {
+      steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, set.head, last - set.tail, {}});
+      return false;
+    }
   }
   return true;
 }
@@ -212,7 +263,7 @@ bool Propagator::run() {
     changed = false;
     if (!chains() || !pairs() || !compulsory())
       return false;
-    if (!changed && in.size() <= kMostForEnergy && !energy())
+    if (!changed && !(in.size() <= kMostForEnergy ? energy() : sets()))
       return false;
   } while (changed);
   return true;

@@ -25,6 +25,7 @@ private:
   bool pairs();
   bool compulsory();
   bool energy();
+  bool sets();
   using Rule = SchedulingStep::Rule;
   /// A deduction that is kept if it says more than is known. False: the window closes.
   bool deduce(const SchedulingStep &step);
@@ -34,10 +35,21 @@ private:
   std::vector<std::vector<Edge>> after, before; ///< with the orders found
   std::vector<std::vector<char>> reaches;       ///< by precedences
   std::vector<std::pair<Id, Id>> open;
-  struct User {
-    Id task;
+  /// Of a resource, by a task that certainly happens: in each mode that fits when it is alone.
+  struct Option {
     int64_t amount, duration;
   };
+  struct User {
+    Id task;
+    int64_t amount;   ///< the least of all modes
+    int64_t duration; ///< the least of all modes
+    std::vector<Option> options;
+  };
+  int64_t end(Id t) const { return latest[t] + in.least[t]; } ///< the latest
+  bool inWindow(Id t, const Option &option) const {
+    return earliest[t] + option.duration <= end(t);
+  }
+  __int128 needs(const User &user, int64_t from, int64_t to) const;
   std::vector<std::vector<User>> users; ///< by resource
 };
 

@@ -1,5 +1,6 @@
 #include "lib/solve/ScheduleStep.h"
 #include "lib/analysis/Windows.h"
+#include "lib/solve/JointResources.h"
 #include "lib/solve/OneMachine.h"
 #include "lib/solve/Solve.h"
 #include "lib/solve/StepForms.h"
@@ -8,6 +9,9 @@
 
 namespace accord {
 namespace {
+
+/// Regions of more operations are not searched for those that exclude each other.
+constexpr size_t kMostJoint = 1000;
 
 class StepScheduler {
 public:
@@ -137,6 +141,8 @@ private:
           load[i] += graph_.regions[body].count * loads_[body][i];
       }
     SchedulingProblem problem = problemOf(r);
+    if (!repeats && region.operations.size() <= kMostJoint)
+      addJointResources(problem, machine_.cores.size());
     SolveOptions options;
     options.effort = options_.effort;
     SchedulingResult result = accord::schedule(problem, options);

@@ -4,7 +4,7 @@
 #include "lib/solve/Conflict.h"
 #include "lib/solve/Improve.h"
 #include "lib/solve/ListScheduler.h"
-#include "lib/solve/Oracle.h"
+#include "lib/solve/Neighbourhood.h"
 #include <cmath>
 #include <thread>
 
@@ -17,9 +17,11 @@ using Status = SchedulingResult::Status;
 
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
-constexpr size_t kMostForWindows = 3000;
+constexpr size_t kMostForWindows = 20'000;
+/// Larger ones are asked about window by window.
+constexpr size_t kMostForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
-constexpr int64_t kMostLiterals = 60'000;
+constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
 
 /// Interrupts Z3 when someone wants to stop.
 class Watch {
@@ -68,6 +70,8 @@ public:
       lists();
     if (!finished())
       windows();
+    if (!finished())
+      neighbourhoods();
     if (!finished())
       oracle();
     if (result.status == Status::Infeasible)
@@ -159,7 +163,7 @@ private:
 
   /// The longest makespan at which the windows of tasks close, by bisection.
   void windows() {
-    if (in.size() > kMostForWindows || options.effort == 0)
+    if (in.size() > (options.effort < 6 ? 300 : kMostForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     while (low < high && !stopped()) {
@@ -174,15 +178,29 @@ private:
     }
   }
 
-  /// Z3 on what is left.
-  void oracle() {
-    if (solverWork == 0 || in.size() > kMostForWindows)
+  /// Z3 on windows of tasks, where it cannot have all at once.
+  void neighbourhoods() {
+    if (!found() || in.size() <= kMostForOracle || in.size() > kMostForWindows ||
+        !in.problem.buffers.empty() || solverWork == 0)
       return;
-    int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
-    while (!finished() && solverWork > 0) {
+    SchedulingSolution best = result.solution;
+    int64_t goal = std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(
+                                                    result.bound.value) * (1 + options.gap)));
+    uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
+    solverWork -= std::min(solverWork, spent);
+    result.work += static_cast<int64_t>(spent);
+    keep(std::move(best), "windows");
+  }
+
+  /// Z3 on what is left: exactly where there are few times, else in units of time that become
+  /// smaller as the windows do.
+  void oracle() {
+    if (in.size() > kMostForOracle)
+      return;
+    for (int64_t literals = kFirstLiterals; !finished() && solverWork > 0;) {
+      int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
       Propagator propagator(in, horizon);
       if (!propagator.run()) {
-        // Not by the verifier's rules at `bound` alone, but here at the horizon: a proof as well.
         raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
               "bounds");
         if (!found())
@@ -190,15 +208,20 @@ private:
         return;
       }
       int64_t unit = 1;
-      while (literalsOf(in, propagator, unit) > kMostLiterals)
-        unit *= 2;
+      if (literalsOf(in, propagator, 1) > kMostLiterals)
+        while (literalsOf(in, propagator, unit) > literals)
+          unit *= 2;
       Oracle oracle(in, propagator, horizon, unit);
       Watch watch(oracle, options.stop);
-      if (unit == 1 ? exact(oracle, horizon) : coarse(oracle, horizon, unit))
+      double gap = result.gap();
+      if (unit == 1)
+        return exact(oracle, horizon);
+      coarse(oracle, horizon);
+      bool helped = found() && result.gap() < 0.8 * gap;
+      if (!helped && literals >= kMostLiterals)
         return;
-      if (horizon < makespan())
-        continue;
-      horizon = makespan() - 1;
+      if (!helped)
+        literals *= 4;
     }
   }
 
@@ -211,50 +234,48 @@ private:
     return said;
   }
 
-  /// From above: each schedule found is one better, until there is none. True: nothing is left.
-  bool exact(Oracle &oracle, int64_t horizon) {
-    for (int64_t target = horizon; !finished();) {
+  /// From above: each schedule found is one better, until there is none.
+  void exact(Oracle &oracle, int64_t target) {
+    while (!finished()) {
       SchedulingSolution answer;
-      switch (ask(oracle, target, solverWork, answer)) {
-      case Oracle::Answer::No:
-        if (!found()) {
+      Oracle::Answer said = ask(oracle, target, solverWork, answer);
+      if (said == Oracle::Answer::Unknown)
+        return;
+      if (said == Oracle::Answer::No) {
+        if (found())
+          raise({target + 1, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        else
           result.status = Status::Infeasible;
-          return true;
-        }
-        raise({target + 1, Kind::Solver, {}, 0, {}, "z3"}, "z3");
-        return true;
-      case Oracle::Answer::Unknown:
-        return true;
-      case Oracle::Answer::Yes:
-        keep(std::move(answer), "z3");
-        target = std::max(makespan() - 1, result.bound.value);
-        if (!found())
-          return true;
+        return;
       }
+      keep(std::move(answer), "z3");
+      target = makespan() - 1;
     }
-    return true;
   }
 
-  /// With times in units, by bisection from both sides. True: nothing is left to try.
-  bool coarse(Oracle &oracle, int64_t horizon, int64_t unit) {
-    int64_t low = result.bound.value, high = horizon + 1; // the relaxed problem: low..high
-    while (low < high && !finished()) {
+  /// With times in units, by bisection: what is impossible there is so in truth, and the order of
+  /// what is possible may be a better schedule.
+  void coarse(Oracle &oracle, int64_t horizon) {
+    int64_t low = result.bound.value, high = horizon + 1; // of the relaxed problem
+    uint64_t slice = std::max<uint64_t>(solverWork / 8, 1);
+    while (low < high && !finished() && solverWork > 0) {
       int64_t middle = low + (high - low) / 2;
       SchedulingSolution answer;
-      Oracle::Answer said = ask(oracle, middle, solverWork / 4, answer);
+      Oracle::Answer said = ask(oracle, middle, slice, answer);
       if (said == Oracle::Answer::Unknown)
-        break;
+        return;
       if (said == Oracle::Answer::No) {
         low = middle + 1;
-        raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        if (!found() && middle == horizon)
+          result.status = Status::Infeasible;
+        else
+          raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
         continue;
       }
       high = middle;
-      if (auto real = inOrderOf(in, answer)) // the relaxed order, in true time
+      if (auto real = inOrderOf(in, answer))
         keep(std::move(*real), "z3");
     }
-    (void)unit;
-    return true;
   }
 
   Instance in;

@@ -13,8 +13,9 @@ struct SolveProgress {
 };
 
 struct SolveOptions {
-  /// Work limit: 0 bounds and one list schedule; each step more about doubles the work. The same
-  /// effort gives the same result.
+  /// Work limit: 0 is bounds and one list schedule; below 6 no solver is asked; each step more
+  /// about doubles the work (of 10: some ten seconds to a minute where the answer stays open). The
+  /// same effort gives the same result.
   unsigned effort = 10;
   double gap = 0; ///< stop when (makespan - bound) / makespan is at most this
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned

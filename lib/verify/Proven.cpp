@@ -12,6 +12,8 @@ namespace {
 /// Shares of bandwidth are counted in billionths, rounded down: whatever schedule is possible is
 /// one of this problem.
 constexpr int64_t kBillion = 1'000'000'000;
+/// Regions of more operations have no joint resources.
+constexpr size_t kMostJoint = 1000;
 
 /// Who makes what an operation reads, in its region; a value that nobody makes is another's
 /// storage.
@@ -77,6 +79,74 @@ SchedulingProblem problemOf(const Proof &p, RegionId top) {
   return problem;
 }
 
+/// Whether two operations never run at once: in each pair of forms some resource is too small.
+bool apart(const SchedulingProblem &problem, const SchedulingProblem::Task &a,
+           const SchedulingProblem::Task &b) {
+  for (const auto &one : a.modes)
+    for (const auto &two : b.modes) {
+      std::map<uint32_t, int64_t> sum;
+      for (const auto *mode : {&one, &two})
+        for (const auto &use : mode->usage)
+          sum[use.of] += use.amount;
+      if (std::none_of(sum.begin(), sum.end(), [&](const auto &used) {
+            return used.second > problem.resources[used.first].capacity;
+          }))
+        return false;
+    }
+  return true;
+}
+
+/// For each core that operations exclude which do not use it: a resource that stands for both. They
+/// are taken from the longest on; each is apart from all that use the core, and from each other.
+void addJoint(SchedulingProblem &problem, size_t cores) {
+  size_t count = problem.tasks.size();
+  std::vector<int64_t> time(count, INT64_MAX);
+  std::vector<size_t> order;
+  for (size_t t = 0; t < count; ++t) {
+    for (const auto &mode : problem.tasks[t].modes)
+      time[t] = std::min(time[t], mode.duration);
+    if (time[t] > 0)
+      order.push_back(t);
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return time[a] != time[b] ? time[a] > time[b] : a < b;
+  });
+  std::vector<std::vector<char>> uses(cores, std::vector<char>(count));
+  for (size_t t = 0; t < count; ++t)
+    for (const auto &mode : problem.tasks[t].modes)
+      for (const auto &use : mode.usage)
+        if (use.of < cores)
+          uses[use.of][t] = 1;
+  auto plain = problem; // of which apart is said
+  for (size_t core = 0; core < cores; ++core) {
+    std::vector<size_t> in, joined;
+    for (size_t t : order)
+      if (uses[core][t])
+        in.push_back(t);
+    if (in.empty())
+      continue;
+    for (size_t t : order) {
+      bool fits = !uses[core][t];
+      for (size_t other : in)
+        fits = fits && apart(plain, plain.tasks[t], plain.tasks[other]);
+      if (fits)
+        in.push_back(t), joined.push_back(t);
+    }
+    if (joined.empty())
+      continue;
+    int64_t all = problem.resources[core].capacity;
+    auto joint = problem.addResource(problem.resources[core].name, all);
+    for (size_t t = 0; t < count; ++t)
+      for (auto &mode : problem.tasks[t].modes) {
+        int64_t amount = std::count(joined.begin(), joined.end(), t) ? all : 0;
+        for (const auto &use : mode.usage)
+          amount += use.of == core ? use.amount : 0;
+        if (amount > 0)
+          mode.usage.push_back({joint, amount});
+      }
+  }
+}
+
 } // namespace
 
 int64_t proveProven(Proof &p, RegionId top) {
@@ -93,7 +163,10 @@ int64_t proveProven(Proof &p, RegionId top) {
       return 0;
     }
   std::vector<std::string> trusted;
-  std::vector<Issue> issues = verify(problemOf(p, top), bound, &trusted);
+  SchedulingProblem problem = problemOf(p, top);
+  if (region.operations.size() <= kMostJoint)
+    addJoint(problem, p.plan.machine.cores.size());
+  std::vector<Issue> issues = verify(problem, bound, &trusted);
   for (const std::string &sentence : trusted)
     p.trusted("region '{}': {}", region.name, sentence);
   for (const Issue &issue : issues)

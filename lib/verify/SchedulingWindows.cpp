@@ -1,6 +1,7 @@
 #include "lib/verify/SchedulingWindows.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <queue>
 
 namespace accord {
@@ -13,7 +14,7 @@ constexpr int64_t kFar = INT64_MAX / 2;
 } // namespace
 
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
-    : facts(facts), earliest(facts.heads), latest(facts.heads.size()), after(facts.after),
+    : facts(facts), horizon(horizon), earliest(facts.heads), latest(facts.heads.size()), after(facts.after),
       before(facts.before), place(facts.heads.size()), needs(facts.problem.resources.size()),
       asked(facts.problem.resources.size(), 0) {
   for (size_t i = 0; i < facts.order.size(); ++i)
@@ -96,20 +97,28 @@ bool SchedulingWindows::apart(Id a, Id b) const {
 const std::vector<SchedulingWindows::Need> &SchedulingWindows::users(Id resource) {
   if (!asked[resource])
     for (Id t = 0; t < earliest.size(); ++t)
-      if (facts.certain[t] && facts.least[t] > 0 && facts.workOf(t, resource) > 0) {
-        int64_t amount = INT64_MAX;
-        for (const auto *mode : facts.modes[t])
+      if (facts.certain[t] && facts.least[t] > 0) {
+        int64_t amount = INT64_MAX, most = 0;
+        for (const auto *mode : facts.modes[t]) {
           amount = std::min(amount, facts.amountOf(*mode, resource));
-        needs[resource].push_back({t, amount});
+          most = std::max(most, facts.amountOf(*mode, resource));
+        }
+        if (most > 0)
+          needs[resource].push_back({t, amount});
       }
   asked[resource] = 1;
   return needs[resource];
 }
 
+bool SchedulingWindows::inWindow(Id t, const SchedulingProblem::Mode &mode) const {
+  return earliest[t] + mode.duration <= latest[t] + facts.least[t];
+}
+
 /// Time of [from, to) that a task of some duration covers at least.
 int64_t SchedulingWindows::inside(Id t, int64_t duration, int64_t from, int64_t to) const {
+  int64_t lastStart = latest[t] + facts.least[t] - duration;
   return std::max<int64_t>(
-      0, std::min({earliest[t] + duration - from, to - latest[t], duration, to - from}));
+      0, std::min({earliest[t] + duration - from, to - lastStart, duration, to - from}));
 }
 
 std::string SchedulingWindows::pair(const SchedulingStep &s) {
@@ -185,9 +194,15 @@ std::string SchedulingWindows::energy(const SchedulingStep &s) {
   for (const Need &need : users(s.other)) {
     __int128 least = -1;
     for (const auto *mode : facts.modes[need.task]) {
+      if (!inWindow(need.task, *mode))
+        continue;
       __int128 here = static_cast<__int128>(facts.amountOf(*mode, s.other)) *
                       inside(need.task, mode->duration, s.from, s.to);
       least = least < 0 ? here : std::min(least, here);
+    }
+    if (least < 0) { // no mode is left
+      contradiction = true;
+      return "";
     }
     if (need.task == s.task)
       mine = least;
@@ -200,21 +215,99 @@ std::string SchedulingWindows::energy(const SchedulingStep &s) {
     contradiction = true;
     return "";
   }
-  // Starting within the window but beyond `time`, it would cover more than the rest allows.
+  // In each mode that is left: starting (ending) earlier (later) it would cover more than the rest
+  // allows, or its window says as much.
+  int64_t end = latest[s.task] + facts.least[s.task];
   int64_t time = s.early ? INT64_MAX : INT64_MIN;
   for (const auto *mode : facts.modes[s.task]) {
+    if (!inWindow(s.task, *mode))
+      continue;
     int64_t amount = facts.amountOf(*mode, s.other);
     int64_t most =
-        amount == 0 ? INT64_MAX : static_cast<int64_t>(std::min<__int128>(rest / amount, kFar));
-    int64_t covers = s.early ? earliest[s.task] + mode->duration - s.from : s.to - latest[s.task];
-    if (std::min({length, covers, mode->duration}) <= most)
-      return fmt::format("'{}' still fits into [{}, {})", facts.problem.nameOf(s.task), s.from,
-                         s.to);
-    time = s.early ? std::min(time, s.to - most) : std::max(time, s.from + most - mode->duration);
+        amount == 0 ? kFar : static_cast<int64_t>(std::min<__int128>(rest / amount, kFar));
+    int64_t covers = s.early ? std::min(mode->duration, earliest[s.task] + mode->duration - s.from)
+                             : std::min(mode->duration, s.to - (end - mode->duration));
+    bool tooMuch = std::min(length, covers) > most;
+    if (s.early)
+      time = std::min(time, tooMuch ? s.to - most : earliest[s.task]);
+    else
+      time = std::max(time, (tooMuch ? s.from + most : end) - facts.least[s.task]);
   }
   if (s.early ? s.time > time : s.time < time)
-    return fmt::format("only {} follows", time);
-  s.early ? raise(s.task, time) : lower(s.task, time);
+    return fmt::format("'{}' still fits into [{}, {})", facts.problem.nameOf(s.task), s.from, s.to);
+  s.early ? raise(s.task, s.time) : lower(s.task, s.time);
+  return "";
+}
+
+/// Follows the chains up to a task. Sets come in the order of the chains, so each is followed once.
+void SchedulingWindows::sweep(Id task, bool early) {
+  if (early)
+    for (; sweptOn < place[task]; ++sweptOn) {
+      Id t = facts.order[sweptOn];
+      for (const auto &edge : after[t])
+        raise(edge.task, earliest[t] + facts.least[t] + edge.delay);
+    }
+  else
+    for (; sweptBack < place.size() - 1 - place[task]; ++sweptBack) {
+      Id t = facts.order[place.size() - 1 - sweptBack];
+      for (const auto &edge : before[t])
+        lower(edge.task, latest[t] - edge.delay - facts.least[edge.task]);
+    }
+}
+
+/// Longest chains from the ends of the named tasks to the start of `task` (or back), found by going
+/// back from it only as far as the farthest of them in topological order.
+std::string SchedulingWindows::set(const SchedulingStep &s) {
+  int64_t capacity = facts.problem.resources[s.other].capacity;
+  if (s.tasks.empty() || capacity <= 0)
+    return "the set is empty";
+  sweep(s.task, s.early);
+  size_t farthest = place[s.task];
+  for (Id t : s.tasks) {
+    if (!facts.known(t) || !facts.certain[t] || t == s.task)
+      return "a task of the set is none that always happens";
+    farthest = s.early ? std::min(farthest, place[t]) : std::max(farthest, place[t]);
+  }
+  std::map<size_t, int64_t> chain; // by place, of those that reach the task
+  auto reach = [&](Id from, int64_t length) {
+    for (const auto &edge : s.early ? facts.before[from] : facts.after[from])
+      if (s.early ? place[edge.task] >= farthest : place[edge.task] <= farthest) {
+        auto [at, fresh] = chain.try_emplace(place[edge.task], length + edge.delay);
+        at->second = std::max(at->second, length + edge.delay);
+        (void)fresh;
+      }
+  };
+  reach(s.task, 0);
+  auto step = [&](size_t at, int64_t length) {
+    Id t = facts.order[at];
+    reach(t, length + facts.least[t]);
+  };
+  if (s.early)
+    for (auto it = chain.rbegin(); it != chain.rend(); ++it)
+      step(it->first, it->second);
+  else
+    for (auto it = chain.begin(); it != chain.end(); ++it)
+      step(it->first, it->second);
+  __int128 work = 0;
+  int64_t head = INT64_MAX, tail = INT64_MAX;
+  std::vector<Id> sorted = s.tasks;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return "a task is in the set twice";
+  for (Id t : sorted) {
+    auto at = chain.find(place[t]);
+    if (at == chain.end())
+      return fmt::format("'{}' {} '{}'", facts.problem.nameOf(t),
+                         s.early ? "does not precede" : "does not follow",
+                         facts.problem.nameOf(s.task));
+    work += facts.workOf(t, s.other);
+    head = std::min(head, s.early ? earliest[t] : horizon - latest[t] - facts.least[t]);
+    tail = std::min(tail, at->second);
+  }
+  __int128 time = head + (work + capacity - 1) / capacity + tail;
+  if (s.time > time)
+    return fmt::format("only {} follows", static_cast<int64_t>(std::min<__int128>(time, kFar)));
+  s.early ? raise(s.task, s.time) : lower(s.task, horizon - s.time - facts.least[s.task]);
   return "";
 }
 
@@ -228,6 +321,8 @@ std::string SchedulingWindows::take(const SchedulingStep &s) {
     return "the task is none that always happens";
   if (s.rule == Rule::Pair)
     return pair(s);
+  if (s.rule == Rule::Set && s.other < facts.problem.resources.size())
+    return set(s);
   if (s.other >= facts.problem.resources.size())
     return "there is no such resource";
   if (s.from < 0 || s.to <= s.from || s.to > kFar)

@@ -29,14 +29,20 @@ private:
   std::string pair(const SchedulingStep &step);
   std::string compulsory(const SchedulingStep &step);
   std::string energy(const SchedulingStep &step);
+  std::string set(const SchedulingStep &step);
+  void sweep(Id task, bool early);
+  /// A mode that the window of its task has room for.
+  bool inWindow(Id task, const SchedulingProblem::Mode &mode) const;
   bool apart(Id a, Id b) const;
   int64_t inside(Id task, int64_t duration, int64_t from, int64_t to) const;
   const std::vector<Need> &users(Id resource);
 
   const SchedulingFacts &facts;
+  int64_t horizon;
   std::vector<int64_t> earliest, latest; ///< starts
   std::vector<std::vector<SchedulingFacts::Edge>> after, before;
   std::vector<size_t> place;            ///< in the order of the chains
+  size_t sweptOn = 0, sweptBack = 0;    ///< how far steps by sets have followed the chains
   std::vector<Id> raised, lowered;      ///< since the last `chains`
   std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
   std::vector<char> asked;

@@ -32,7 +32,36 @@ FailureOr<std::vector<Picoseconds>> times(dnn::TrainingGraphOp graph, const Work
   return durations;
 }
 
-LogicalResult annotate(dnn::TrainingGraphOp graph) {
+/// What each operation and each kind of core contributes to the longest chains.
+void annotateWhatIf(dnn::TrainingGraphOp graph, const WorkGraph &work,
+                    const Dependences &dependences, const std::vector<Picoseconds> &durations,
+                    ArrayRef<mlir::Operation *> origins) {
+  Builder builder(graph.getContext());
+  MovingCriticalPath moving(work, dependences, durations);
+  int64_t step = moving.path().step.value;
+  std::vector<Timing> timing = moving.path().timing;
+  for (OperationId id = 0; id < origins.size(); ++id) {
+    origins[id]->removeAttr("plan.gain");
+    // In a body slack says nothing: other operations may bind over many iterations.
+    bool top = work.operations[id].region <= kUpdateRegion;
+    if (durations[id].value == 0 || (top && timing[id].slack().value > 0))
+      continue;
+    if (int64_t gain = step - moving.stepWith(id, {0}).value; gain > 0)
+      origins[id]->setAttr("plan.gain", builder.getI64IntegerAttr(gain));
+  }
+  NamedAttrList kinds;
+  for (CoreKind kind : {CoreKind::Tensor, CoreKind::Vector, CoreKind::Network, CoreKind::None}) {
+    std::vector<Picoseconds> only(durations.size());
+    for (OperationId id = 0; id < durations.size(); ++id)
+      if (work.operations[id].core == kind)
+        only[id] = durations[id];
+    if (Picoseconds alone = accord::CriticalPath::of(work, dependences, only).step; alone.value > 0)
+      kinds.append(name(kind), builder.getI64IntegerAttr(alone.value));
+  }
+  graph->setAttr("plan.critical_path_of", kinds.getDictionary(graph.getContext()));
+}
+
+LogicalResult annotate(dnn::TrainingGraphOp graph, bool whatIf) {
   auto samples = graph->getAttrOfType<IntegerAttr>("plan.microbatch");
   std::vector<mlir::Operation *> origins;
   FailureOr<WorkGraph> work = checkedWork(graph, samples ? samples.getInt() : 1, 1, &origins);
@@ -41,7 +70,8 @@ LogicalResult annotate(dnn::TrainingGraphOp graph) {
   auto durations = times(graph, *work, origins);
   if (failed(durations))
     return failure();
-  accord::CriticalPath path = accord::CriticalPath::of(*work, Dependences::of(*work), *durations);
+  Dependences dependences = Dependences::of(*work);
+  accord::CriticalPath path = accord::CriticalPath::of(*work, dependences, *durations);
   Builder builder(graph.getContext());
   auto set = [&](mlir::Operation *op, StringRef name, Picoseconds value) {
     op->setAttr(name, builder.getI64IntegerAttr(value.value));
@@ -60,13 +90,16 @@ LogicalResult annotate(dnn::TrainingGraphOp graph) {
   graph->setAttr("plan.critical_path",
                  builder.getDenseI64ArrayAttr(
                      {path.length[kMicrobatchRegion].value, path.length[kUpdateRegion].value}));
+  if (whatIf)
+    annotateWhatIf(graph, *work, dependences, *durations, origins);
   return success();
 }
 
 struct AnnotateCriticalPath : impl::CriticalPathPassBase<AnnotateCriticalPath> {
+  using CriticalPathPassBase::CriticalPathPassBase;
   void runOnOperation() override {
     for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>())
-      if (failed(annotate(graph)))
+      if (failed(annotate(graph, whatIf)))
         return signalPassFailure();
   }
 };

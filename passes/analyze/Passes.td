@@ -36,6 +36,10 @@ def CriticalPathPass : Pass<"critical-path", "::mlir::ModuleOp"> {
     the longest chain of dependences with unlimited cores. A repeat gets the `plan.time` of its longest chain over all iterations.
     `plan.critical_path` on the graph is the length of one micro-batch and of the update.
 
+    With `what-if`, `plan.gain` on an operation is how many picoseconds shorter both together are if the operation takes none
+    (only on those that gain), and `plan.critical_path_of` on the graph is how long they are if only the operations of one kind
+    of core take time. Each operation is timed again, in its region and the ones around it.
+
     Before:
     ```mlir
     %y = dnn.linear %x, %w {dnn.name = "fc", plan.time = 512} : …
@@ -45,5 +49,8 @@ def CriticalPathPass : Pass<"critical-path", "::mlir::ModuleOp"> {
     %y = dnn.linear %x, %w {dnn.name = "fc", plan.critical, plan.earliest = 0, plan.latest = 0, plan.slack = 0, plan.time = 512} : …
     ```
   }];
+  let options = [
+    Option<"whatIf", "what-if", "bool", "false", "also what each operation and each kind of core contributes">
+  ];
 }
 #endif

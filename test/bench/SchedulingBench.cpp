@@ -38,9 +38,3 @@ BENCHMARK(BM_ScheduleLayered)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
 
-static void BM_LowerBound(benchmark::State &state) {
-  SchedulingProblem problem = layered(state.range(0));
-  for (auto _ : state)
-    benchmark::DoNotOptimize(problem.lowerBound());
-}
-BENCHMARK(BM_LowerBound)->RangeMultiplier(4)->Range(64, 16384)->Unit(benchmark::kMillisecond);

@@ -33,6 +33,14 @@ def check(value, schema, root, path, errors):
             for part in rule.removeprefix("#/").split("/"):
                 target = target[part]
             check(value, target, root, path, errors)
+        elif key == "anyOf":
+            tries = []
+            for one in rule:
+                found = []
+                check(value, one, root, path, found)
+                tries.append(found)
+            if all(tries):
+                wrong("none of " + " or ".join(found[0] for found in tries))
         elif key == "type":
             names = rule if isinstance(rule, list) else [rule]
             if not any(is_type(value, n) for n in names):

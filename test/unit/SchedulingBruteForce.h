@@ -145,10 +145,15 @@ private:
     }
     // From the start of a task to the end of all, at least.
     tail.assign(n, 0);
+    matters.assign(n, 0);
     for (size_t i = n; i-- > 0;) {
       size_t t = order[i];
       if (of(t).absent)
         continue;
+      matters[t] = of(t).duration;
+      for (const auto &edge : p.precedences)
+        if (edge.before == t)
+          matters[t] = std::max(matters[t], of(t).duration + edge.delay);
       for (const auto &edge : p.precedences)
         if (edge.before == t && !of(edge.after).absent)
           tail[t] = std::max(tail[t], edge.delay + tail[edge.after]);
@@ -220,7 +225,7 @@ private:
         return false;
     State later = state;
     for (size_t t = 0; t < n; ++t)
-      if (since(state, t) < 14)
+      if (since(state, t) < matters[t])
         later = with(later, t, since(state, t) + 1);
     if (from.emplace(later, origin).second)
       next.push_back(later);
@@ -260,7 +265,7 @@ private:
   size_t n;
   std::vector<size_t> order;
   std::vector<SchedulingProblem::Id> mode;
-  std::vector<int64_t> tail;
+  std::vector<int64_t> tail, matters; ///< how long ago a start was matters up to that time
   std::vector<State> next;
   std::unordered_map<State, State> from; ///< a state, and the one a unit of time before
 };

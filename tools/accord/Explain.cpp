@@ -2,6 +2,7 @@
 // between two plans.
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Summary.h"
+#include "lib/emit/Timing.h"
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
@@ -20,15 +21,16 @@ bool looksLikeCode(llvm::StringRef text) {
          llvm::all_of(text.drop_front(), llvm::isDigit);
 }
 
-int print(const std::string &text, bool json, const char *command) {
-  if (json)
-    llvm::outs() << jsonText(llvm::json::Object{{"command", command},
-                                                {"version", kVersion},
-                                                {"status", "done"},
-                                                {"text", jsonString(text)}})
-                 << "\n";
-  else
+int print(const std::string &text, bool json, const char *command, const Plan *plan = nullptr) {
+  if (!json) {
     llvm::outs() << text;
+    return kDone;
+  }
+  llvm::json::Object document{
+      {"command", command}, {"version", kVersion}, {"status", "done"}, {"text", jsonString(text)}};
+  if (plan)
+    document["timing"] = timingData(*plan);
+  llvm::outs() << jsonText(std::move(document)) << "\n";
   return kDone;
 }
 
@@ -47,7 +49,8 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
     return kWrongInput;
   TextStyle style = styleFor(json);
   if (operation.empty())
-    return print(compileSummary(*plan, {}, style), json, "explain");
+    return print(compileSummary(*plan, {}, style) + timingText(*plan, style), json, "explain",
+                 &*plan);
   auto text = explainOperation(*plan, operation, style);
   if (text)
     return print(*text, json, "explain");

@@ -1,12 +1,16 @@
 // accord schedule: operators on the cores of one accelerator, as slots.
 #include "lib/emit/JsonText.h"
 #include "lib/emit/PlanJson.h"
+#include "lib/emit/ProjectSchedule.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/ScheduleProject.h"
 #include "tools/accord/Session.h"
+#include "tools/accord/SolveWatch.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -52,17 +56,21 @@ std::string scheduleTable(const Plan &plan) {
           formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
   }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
-  text += fmt::format("step {}, at least {} ({}), gap {:.2f} %\n", formatSi(step, "s"),
-                      formatSi(bound, "s"), plan.schedule.proof,
-                      step > 0 ? 100 * (1 - bound / step) : 0);
-  return text;
+  return text +
+         gapLine("step", formatSi(step, "s"), formatSi(bound, "s"), plan.schedule.proof,
+                 step > 0 ? 1 - bound / step : 0) +
+         "\n";
 }
 
 int schedule(const Options &options) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "schedule");
-  auto plan = session.plan();
+  std::optional<Plan> plan;
+  {
+    SolveWatch watch("planning", {false, std::nullopt});
+    plan = session.plan();
+  }
   if (!plan)
     return session.finish(kWrongInput, "schedule");
   if (options.json)
@@ -72,14 +80,58 @@ int schedule(const Options &options) {
   return session.finish(kDone, "schedule");
 }
 
+/// What was asked for that says nothing about this kind of file, or "".
+std::string foreign(const CLI::App &command, bool project) {
+  static const std::set<std::string> kBoth = {"help", "effort", "threads", "json"},
+                                     kProject = {"gap", "time-limit"};
+  for (const CLI::Option *option : command.get_options()) {
+    std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
+    if (!name.empty() && option->count() > 0 && !kBoth.count(name) &&
+        (kProject.count(name) > 0) != project)
+      return "--" + name;
+  }
+  return "";
+}
+
 } // namespace
 
 void addSchedule(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("schedule", "When each operation runs on which core");
+  auto project = std::make_shared<ProjectOptions>();
+  CLI::App *command = app.add_subcommand(
+      "schedule", "When each operation runs on which core, or each job of a project");
   addProgramOptions(*command, *options);
-  command->footer("Example: accord schedule gpt2.dnn --target tpu_like");
-  command->callback([options, &status] { status = schedule(*options); });
+  command->get_option("file")->description("A .dnn file, or a project of PSPLIB: .sm, .mm");
+  command->get_option("--effort")
+      ->description("Rounds of schedule improvement (.dnn), or work limit: each step about doubles "
+                    "it, 10 unless given, at most 40 (.sm, .mm)");
+  command->add_option("--gap", project->gap,
+                      "Of .sm, .mm: stop when the makespan is proven to be so near the best: 2%");
+  command->add_option("--time-limit", project->timeLimit,
+                      "Of .sm, .mm: none, or a time such as '30 s', at which the best schedule so "
+                      "far is printed; it then depends on the machine (default: none)");
+  command->footer("Examples: accord schedule gpt2.dnn --target tpu_like\n"
+                  "          accord schedule j301_1.sm --gap 2%\n"
+                  "Ctrl-C on a .sm or .mm prints the best schedule so far, with its gap.");
+  command->callback([command, options, project, &status] {
+    bool isOne = isProject(options->file);
+    if (std::string option = foreign(*command, isOne); !option.empty()) {
+      status = refuse(Code::BadCommandLine,
+                      option + (isOne ? " says nothing about a project (.sm, .mm)"
+                                      : " is for projects (.sm, .mm) only"),
+                      options->json, "schedule");
+      return;
+    }
+    if (!isOne) {
+      status = schedule(*options);
+      return;
+    }
+    project->file = options->file;
+    project->json = options->json;
+    if (command->count("--effort") > 0)
+      project->effort = options->effort;
+    status = scheduleProject(*project);
+  });
 }
 
 } // namespace accord

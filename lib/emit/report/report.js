@@ -115,6 +115,21 @@ function whatIf() {
       ...data.whatIf.map(w => cells(w.change, w.step, w.throughput, w.memory, (w.feasible ? "" : "infeasible: ") + w.note, true))));
 }
 
+function shortens() {
+  const t = data.timing;
+  if (t.error || !t.operations.length) return;
+  byId("shortens").hidden = false;
+  const share = part => `${seconds(part)} (${trim((part / t.step_time_s) * 100, 3)} %)`;
+  const parts = t.kinds.map(k => [k.kind, k.critical_s]).concat([["host", t.host_s]]).filter(p => p[1] > 0);
+  byId("path").textContent = "longest path by core: " + parts.map(([name, part]) => `${name} ${share(part)}`).join(", ") +
+    "; by phase: " + t.phases.filter(p => p.critical_s > 0).map(p => `${p.phase} ${share(p.critical_s)}`).join(", ");
+  const heads = [["operation"], ["phase"], ["core"], ["in a step", "n"], ["in half its time", "n"], ["for free", "n"]];
+  byId("shortens-table").append(el("caption", {}, "how much shorter the step is if one operation takes less, in the order of the plan"),
+    el("thead", {}, el("tr", {}, ...heads.map(([name, c]) => el("th", { scope: "col", class: c }, name)))),
+    el("tbody", {}, ...t.operations.map(o => el("tr", {}, el("td", { class: "name" }, o.name), el("td", {}, o.phase), el("td", {}, o.core),
+      ...[o.busy_s, o.half_s, o.free_s].map(x => el("td", { class: "n" }, share(x)))))));
+}
+
 header();
 lists();
 legends();
@@ -126,6 +141,7 @@ drawKinds(data, byId("kinds"));
 drawRoofline(data, byId("roofline"), pin);
 topTable();
 whatIf();
+shortens();
 byId("footer").textContent = `accord ${data.version}`;
 // "#view=from,to" in picoseconds opens the page at a place worth sharing.
 const place = /^#view=(-?[\d.e+]+),(-?[\d.e+]+)$/.exec(location.hash);

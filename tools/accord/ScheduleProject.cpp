@@ -1,0 +1,93 @@
+// accord schedule FILE.sm | FILE.mm: a project of PSPLIB.
+#include "tools/accord/ScheduleProject.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/ProjectSchedule.h"
+#include "lib/import/Psplib.h"
+#include "lib/support/Quantity.h"
+#include "lib/syntax/Parser.h"
+#include "tools/accord/Session.h"
+#include "tools/accord/SolveWatch.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// More doubles nothing that could still end.
+constexpr unsigned kMostEffort = 40;
+
+/// "2%" or "0.02", from 0 to below 1.
+std::optional<double> gapFrom(llvm::StringRef text) {
+  llvm::StringRef number = text.trim();
+  bool percent = number.consume_back("%");
+  double value = 0;
+  if (number.trim().getAsDouble(value))
+    return std::nullopt;
+  value /= percent ? 100 : 1;
+  return value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
+}
+
+/// "30 s"; in seconds.
+std::optional<double> timeFrom(llvm::StringRef text) {
+  auto given = parseQuantity(text), none = parseQuantity("0 s");
+  if (!given || !none)
+    return std::nullopt;
+  auto order = compare(*given, *none); // of different dimensions: a problem
+  if (!order || *order <= 0)
+    return std::nullopt;
+  return given->toDouble();
+}
+
+} // namespace
+
+bool isProject(llvm::StringRef path) {
+  llvm::StringRef ending = llvm::sys::path::extension(path);
+  return ending.equals_insensitive(".sm") || ending.equals_insensitive(".mm");
+}
+
+int scheduleProject(const ProjectOptions &options) {
+  auto wrong = [&](const std::string &message) {
+    return refuse(Code::BadCommandLine, message, options.json, "schedule");
+  };
+  auto gap = gapFrom(options.gap);
+  if (!gap)
+    return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + options.gap + "'");
+  std::optional<double> seconds;
+  if (options.timeLimit != "none" && !(seconds = timeFrom(options.timeLimit)))
+    return wrong("--time-limit: expected none or a time, as in '30 s', found '" +
+                 options.timeLimit + "'");
+  SourceManager sources;
+  Diagnostics diags(sources);
+  auto file = readFile(diags, options.file);
+  auto project = file ? importPsplib(diags, *file) : std::nullopt;
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  if (!project) {
+    if (options.json)
+      llvm::outs() << jsonText(errorDocument(diags, "schedule")) << "\n";
+    return kWrongInput;
+  }
+  for (const std::string &note : project->notes)
+    fmt::print(stderr, "accord: {}\n", note);
+  SchedulingResult result;
+  {
+    SolveWatch watch("makespan", {true, seconds});
+    SolveOptions solve;
+    solve.effort = std::min(options.effort, kMostEffort);
+    solve.gap = *gap;
+    solve.stop = watch.stop();
+    solve.progress = [&](const SolveProgress &progress) { watch.tell(progress); };
+    result = schedule(project->problem, solve);
+    if (result.stopped == "interrupted")
+      result.stopped = watch.reason();
+  }
+  TextStyle style = TextStyle::of(llvm::outs());
+  style.unicode &= style.colour;
+  if (options.json)
+    llvm::outs() << jsonText(projectScheduleJson(project->problem, result)) << "\n";
+  else
+    llvm::outs() << projectScheduleText(project->problem, result, style);
+  return result.status == SchedulingResult::Status::Feasible ? kDone : kInfeasible;
+}
+
+} // namespace accord

@@ -1,0 +1,117 @@
+#include "tools/accord/SolveWatch.h"
+#include "llvm/Support/Process.h"
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace accord {
+namespace {
+
+sigset_t interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+/// Short work shows nothing.
+constexpr double kQuiet = 0.4;
+
+} // namespace
+
+SolveWatch::SolveWatch(std::string what, Limits limits) : what(std::move(what)), limits(limits) {
+  const char *term = std::getenv("TERM");
+  terminal = isatty(STDERR_FILENO) && term && llvm::StringRef(term) != "dumb";
+  struct sigaction old{};
+  ignoring = sigaction(SIGINT, nullptr, &old) == 0 && old.sa_handler == SIG_IGN;
+  sigset_t set = interrupts();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr); // and in all threads that are started from here on
+  thread = std::thread([this] { run(); });
+}
+
+SolveWatch::~SolveWatch() {
+  over = true;
+  pthread_kill(thread.native_handle(), SIGINT); // wakes it
+  thread.join();
+  clear();
+  sigset_t set = interrupts();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+std::string SolveWatch::reason() const {
+  return !stopping ? "" : interrupted ? "interrupted" : "time limit";
+}
+
+void SolveWatch::tell(const SolveProgress &progress) {
+  std::lock_guard lock(mutex);
+  last = progress;
+}
+
+void SolveWatch::run() {
+  sigset_t set = interrupts();
+  const timespec tenth{0, 100'000'000};
+  while (true) {
+    int signal = sigtimedwait(&set, nullptr, &tenth);
+    if (over)
+      return;
+    if (signal == SIGINT)
+      signalled();
+    double passed = std::chrono::duration<double>(Clock::now() - began).count();
+    if (limits.seconds && passed >= *limits.seconds)
+      stopping = true;
+    if (terminal && passed >= kQuiet)
+      draw();
+  }
+}
+
+void SolveWatch::signalled() {
+  if (ignoring)
+    return;
+  if (limits.interruptible && !interrupted) {
+    interrupted = true;
+    stopping = true;
+    return;
+  }
+  clear();
+  std::signal(SIGINT, SIG_DFL);
+  sigset_t set = interrupts();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  std::raise(SIGINT);
+}
+
+void SolveWatch::draw() {
+  SolveProgress now;
+  {
+    std::lock_guard lock(mutex);
+    now = last;
+  }
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - began).count();
+  std::string line = what;
+  if (now.incumbent > 0)
+    line += fmt::format(": {}, at least {}, gap {:.2f} %,", now.incumbent, now.bound,
+                        100 * double(now.incumbent - now.bound) / double(now.incumbent));
+  else if (now.bound > 0)
+    line += fmt::format(": at least {},", now.bound);
+  line += fmt::format(" {} s", seconds);
+  if (interrupted)
+    line += ", stopping";
+  else if (!now.phase.empty())
+    line += ", " + now.phase;
+  unsigned columns = llvm::sys::Process::StandardErrColumns();
+  if (columns > 1 && line.size() >= columns)
+    line.resize(columns - 1);
+  fmt::print(stderr, "\r{}\x1b[K", line);
+  std::fflush(stderr);
+  drawn = true;
+}
+
+void SolveWatch::clear() {
+  if (drawn)
+    std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  drawn = false;
+}
+
+} // namespace accord

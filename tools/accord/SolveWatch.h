@@ -1,0 +1,48 @@
+// A thread beside a solver: shows how far it is, and stops it on Ctrl-C or after a time.
+#pragma once
+#include "lib/solve/Solve.h"
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace accord {
+
+/// While it lives, SIGINT is taken by its thread alone: a solver within a library of others cannot
+/// take it away. The first asks the solver to stop, a second ends the process; without an
+/// interruptible solver the first does. A shell's background job, which ignores SIGINT, goes on.
+/// On a terminal that can, a line on standard error is kept up to date, ten times a second at most.
+class SolveWatch {
+public:
+  struct Limits {
+    bool interruptible = true;
+    std::optional<double> seconds;
+  };
+  SolveWatch(std::string what, Limits limits);
+  ~SolveWatch();
+  SolveWatch(const SolveWatch &) = delete;
+
+  const std::atomic<bool> *stop() const { return &stopping; }
+  void tell(const SolveProgress &progress);
+  /// "interrupted", "time limit", or "" where nothing stopped the solver.
+  std::string reason() const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  void signalled();
+  void draw();
+  void clear();
+
+  std::string what;
+  Limits limits;
+  Clock::time_point began = Clock::now();
+  std::atomic<bool> stopping = false, over = false, interrupted = false;
+  bool terminal = false, ignoring = false, drawn = false;
+  std::mutex mutex;
+  SolveProgress last;
+  std::thread thread;
+};
+
+} // namespace accord
