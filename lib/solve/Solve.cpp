@@ -17,6 +17,8 @@ using Status = SchedulingResult::Status;
 
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
+/// Forward and backward rounds cost nothing beside the rest: eight at least.
+constexpr size_t kMostForRounds = 500;
 constexpr size_t kMostForWindows = 20'000;
 /// Larger ones are asked about window by window.
 constexpr size_t kMostForOracle = 150;
@@ -139,7 +141,10 @@ private:
       key[t] = -(in.tails[t] + in.least[t]);
     std::vector<int64_t> current = list.run(key, false);
     keep({current, chosen, list.lengthOf(current)}, "lists");
-    for (unsigned round = 0; round < options.effort && !finished(); ++round) {
+    unsigned rounds = options.effort == 0           ? 0
+                      : in.size() <= kMostForRounds ? std::max(options.effort, 8u)
+                                                    : options.effort;
+    for (unsigned round = 0; round < rounds && !finished(); ++round) {
       for (Id t = 0; t < in.size(); ++t)
         key[t] = -(current[t] + in.mode(t, chosen[t]).duration);
       std::vector<int64_t> reversed = list.run(key, true);
@@ -184,8 +189,9 @@ private:
         !in.problem.buffers.empty() || solverWork == 0)
       return;
     SchedulingSolution best = result.solution;
-    int64_t goal = std::max(result.bound.value, static_cast<int64_t>(static_cast<double>(
-                                                    result.bound.value) * (1 + options.gap)));
+    int64_t goal =
+        std::max(result.bound.value,
+                 static_cast<int64_t>(static_cast<double>(result.bound.value) * (1 + options.gap)));
     uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
     solverWork -= std::min(solverWork, spent);
     result.work += static_cast<int64_t>(spent);
