@@ -153,8 +153,9 @@ BlockSchema core(StringRef subtype, StringRef doc, std::vector<KeySchema> more) 
                    "share of the peak that well-shaped work reaches"),
           quantity("half_work", {kFlops}, Range::NonNegative,
                    "work of one operation that reaches half of the efficiency"),
-          word("spread", {"split", "one_each"},
-               "whether all cores share one operation or each has one of its own"),
+          word("spread", {"split", "one_each", "either"},
+               "whether all cores share one operation, each has one of its own, or that is decided "
+               "for each operation"),
           plain("cost_model", ValueKind::String,
                 "name of the cost model, chosen by what the core states unless given"),
       }};

@@ -30,7 +30,11 @@ void assumeSpread(const CostQuery &q, Assumptions &assumptions) {
   const Core &core = q.machine.cores[q.core];
   if (core.count > 1)
     assumptions.insert(
-        core.oneEach
+        core.either
+            ? fmt::format("an operation runs on one instance of core '{}' or is spread evenly "
+                          "over all {}, as the schedule is shorter",
+                          core.name, core.count)
+        : core.oneEach
             ? fmt::format("an operation runs on one of the {} instances of core '{}'", core.count,
                           core.name)
             : fmt::format("an operation is spread evenly over all {} instances of core '{}'",

@@ -160,6 +160,21 @@ public:
         [](const OperationCost &cost) { return cost.time; });
   }
 
+  /// Where this machine's `oneEach` is one of two ways: the cost on one instance, of an operation
+  /// that is one piece of arithmetic on such a core. What was given was measured on a whole device.
+  std::optional<OperationCost> priceAlone(const Operation &op, Assumptions &assumptions) const {
+    if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network ||
+        op.givenSeconds || !op.parts.empty())
+      return std::nullopt;
+    Assumptions words;
+    auto priced = price(op, words);
+    auto *cost = std::get_if<OperationCost>(&priced);
+    if (!cost || cost->core < 0 || !machine_.cores[cost->core].either)
+      return std::nullopt;
+    assumptions.merge(words);
+    return std::move(*cost);
+  }
+
 private:
   /// What was measured elsewhere takes that time here, on the core that products run on.
   std::variant<OperationCost, Failure> given(const Operation &op, Assumptions &assumptions) const {
@@ -171,6 +186,7 @@ private:
     cost.core = tensor == machine_.cores.end()
                     ? 0
                     : static_cast<int>(std::distance(machine_.cores.begin(), tensor));
+    cost.instances = instancesPerOperation(machine_.cores[cost.core]);
     cost.bytes.resize(machine_.memories.size());
     cost.transfer.resize(machine_.memories.size());
     cost.time = Seconds(*op.givenSeconds);
@@ -232,6 +248,7 @@ private:
       return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
     OperationCost &priced = std::get<OperationCost>(result);
     priced.model = model;
+    priced.instances = op.parts.empty() ? instancesPerOperation(core) : core.count;
     priced.parts = std::move(parts);
     if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
       return Failure{
@@ -348,6 +365,14 @@ private:
   std::optional<Exchanges> exchanges_;
 };
 
+/// The machine with its cores that leave it open as one of both forms.
+Machine withEither(Machine machine, bool oneEach) {
+  for (Core &core : machine.cores)
+    if (core.either)
+      core.oneEach = oneEach;
+  return machine;
+}
+
 } // namespace
 
 std::vector<std::string> fallbackTypes(const std::string &type) {
@@ -388,8 +413,13 @@ std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &m
 
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options) {
-  Estimator estimator(machine, options.costModel.empty() ? machine.costModel : options.costModel);
+  const std::string &model = options.costModel.empty() ? machine.costModel : options.costModel;
+  bool open = llvm::any_of(machine.cores, [](const Core &core) { return core.either; });
+  Machine spread = withEither(machine, false), single = withEither(machine, true);
+  Estimator estimator(spread, model), alone(single, model);
   if (auto issue = estimator.prepare(graph, options))
+    return std::vector<Issue>{*issue};
+  if (auto issue = open ? alone.prepare(graph, options) : std::nullopt)
     return std::vector<Issue>{*issue};
 
   size_t size = graph.operations.size();
@@ -398,6 +428,7 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
   costs.operations.resize(size);
   std::vector<std::vector<Failure>> failures(threads);
   std::vector<Assumptions> assumptions(threads);
+  std::vector<std::optional<OperationCost>> others(open ? size : 0);
   // Each thread prices a stretch of its own; stretches are joined in order.
   auto stretch = [&](size_t t) {
     for (size_t i = size * t / threads; i < size * (t + 1) / threads; ++i) {
@@ -407,6 +438,8 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
         failures[t].push_back(std::move(*failure));
       } else {
         costs.operations[i] = std::move(std::get<OperationCost>(priced));
+        if (open)
+          others[i] = alone.priceAlone(graph.operations[i], assumptions[t]);
       }
     }
   };
@@ -425,6 +458,12 @@ std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const M
   }
   if (!all.empty())
     return issuesOf(std::move(all), graph);
+  for (size_t i = 0; i < others.size(); ++i)
+    if (others[i]) {
+      if (!(others[i]->time > costs.operations[i].time)) // the same on fewer instances is better
+        std::swap(*others[i], costs.operations[i]);
+      costs.alternatives[static_cast<OperationId>(i)].push_back(std::move(*others[i]));
+    }
   for (std::string &assumption : energyAssumptions(machine))
     merged.insert(std::move(assumption));
   costs.assumptions.assign(merged.begin(), merged.end());

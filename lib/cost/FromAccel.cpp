@@ -193,8 +193,10 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &
   if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
     core.efficiency = keys.number("efficiency", efficiency, clock);
   core.halfWork = Flops(keys.number("half_work"));
-  if (auto spread = keys.get<StringAttr>("spread"))
+  if (auto spread = keys.get<StringAttr>("spread")) {
     core.oneEach = spread.getValue() == "one_each";
+    core.either = spread.getValue() == "either" && core.count > 1;
+  }
   if (auto overlap = keys.get<ArrayAttr>("overlap"))
     for (Attribute what : overlap)
       if (auto word = dyn_cast<StringAttr>(what))

@@ -83,6 +83,32 @@ void addEnergy(const Plan &plan, const Operation &op, const OperationCost &cost,
     }
 }
 
+/// On how many instances of its core it runs, and what the other way would have cost.
+void addForms(const Plan &plan, OperationId id, Line line) {
+  const OperationCost &cost = plan.costs.operations[id];
+  if (cost.core < 0 || !plan.machine.cores[cost.core].either)
+    return;
+  auto form = [&](const OperationCost &one) {
+    const Core &core = plan.machine.cores[one.core];
+    int64_t held = heldInstances(plan.machine, one, one.core);
+    return fmt::format("{} of the {} instances of {}: {}", held == core.count ? "all" : "one",
+                       core.count, core.name, formatSi(one.time.value, "s"));
+  };
+  std::string text = form(cost);
+  auto others = plan.costs.alternatives.find(id);
+  if (others == plan.costs.alternatives.end() || others->second.empty()) {
+    text += plan.graph.operations[id].parts.empty() ? "; it was priced in no other way"
+                                                    : "; what is fused is spread over all";
+    return line("spread", text);
+  }
+  for (const OperationCost &other : others->second) {
+    if (cost.time > other.time)
+      text += ", which leaves the rest to others";
+    text += "; " + form(other);
+  }
+  line("spread", text);
+}
+
 /// What the backward pass does for a forward operation: those named after it, with their work.
 void addGradients(const WorkGraph &g, OperationId id, Line line) {
   const Operation &op = g.operations[id];
@@ -166,6 +192,7 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
     line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
     line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
                              formatSi(cost.time.value * static_cast<double>(executions), "s")));
+    addForms(plan, id, line);
     addEnergy(plan, op, cost, line);
   }
   line("bound", cost.bound);

@@ -119,6 +119,24 @@ bool checkSchedule(const Plan &plan, Path p) {
     }
   return true;
 }
+
+bool checkCost(const Plan &plan, size_t operation, const OperationCost &cost, Path p) {
+  auto cores = static_cast<int64_t>(plan.machine.cores.size());
+  size_t memories = plan.machine.memories.size();
+  if (cost.core < -1 || cost.core >= cores)
+    return fail(p.field("core"), kNoCore);
+  if (cost.instances < 0 ||
+      cost.instances > (cost.core < 0 ? 0 : plan.machine.cores[cost.core].count))
+    return fail(p.field("instances"), "the core has not so many");
+  if (!cost.parts.empty() && cost.parts.size() != plan.graph.operations[operation].parts.size())
+    return fail(p.field("parts"), "expected one per part");
+  for (const PartCost &part : cost.parts)
+    if (part.core < -1 || part.core >= cores)
+      return fail(p.field("parts"), kNoCore);
+  if (cost.bytes.size() > memories || cost.transfer.size() > memories)
+    return fail(p, "more levels than the machine has memories");
+  return true;
+}
 } // namespace
 
 bool checkIndices(const Plan &plan, Path p) {
@@ -144,18 +162,17 @@ bool checkIndices(const Plan &plan, Path p) {
   const auto &costs = plan.costs.operations;
   if (costs.size() != operations)
     return fail(p.field("costs").field("operations"), "expected one per operation");
-  for (size_t i = 0; i < costs.size(); ++i) {
-    if (costs[i].core < -1 || costs[i].core >= static_cast<int64_t>(plan.machine.cores.size()))
-      return fail(p.field("costs").field("operations").index(i).field("core"), kNoCore);
-    if (!costs[i].parts.empty() && costs[i].parts.size() != g.operations[i].parts.size())
-      return fail(p.field("costs").field("operations").index(i).field("parts"),
-                  "expected one per part");
-    for (const PartCost &part : costs[i].parts)
-      if (part.core < -1 || part.core >= static_cast<int64_t>(plan.machine.cores.size()))
-        return fail(p.field("costs").field("operations").index(i).field("parts"), kNoCore);
-    if (costs[i].bytes.size() > memories || costs[i].transfer.size() > memories)
-      return fail(p.field("costs").field("operations").index(i),
-                  "more levels than the machine has memories");
+  for (size_t i = 0; i < costs.size(); ++i)
+    if (!checkCost(plan, i, costs[i], p.field("costs").field("operations").index(i)))
+      return false;
+  for (size_t at = 0; const auto &[id, others] : plan.costs.alternatives) {
+    if (id >= operations)
+      return fail(p.field("costs").field("alternatives").index(at).field("operation"),
+                  kNoOperation);
+    for (const OperationCost &other : others)
+      if (!checkCost(plan, id, other, p.field("costs").field("alternatives").index(at)))
+        return false;
+    ++at;
   }
   if (!plan.timing.empty() && plan.timing.size() != operations)
     return fail(p.field("timing_ps"), "expected one per operation");

@@ -204,7 +204,8 @@ bool fromJSON(const json::Value &e, Core &c, Path p) {
           "rows", c.rows)("cols", c.cols)("lanes", c.lanes)("dataflow", c.dataflow)
           .narrow("reads", c.reads)("efficiency", c.efficiency)("half_work_flops", c.halfWork)(
               "overlap_fill", c.overlapFill)("overlap_drain", c.overlapDrain)(
-              "one_each", c.oneEach)("cycles", c.cyclesOf)("origins", c.origins));
+              "one_each", c.oneEach)("cycles", c.cyclesOf)("origins", c.origins)
+          .maybe("either", c.either));
 }
 bool fromJSON(const json::Value &e, Machine &m, Path p) {
   return bool(
@@ -231,13 +232,59 @@ bool fromJSON(const json::Value &e, OperationCost &c, Path p) {
           .narrow("core", c.core)("time_s", c.time)("cycles", c.cycles)("compute_s", c.compute)(
               "bytes", c.bytes)("transfer_s", c.transfer)("energy_J", c.energy)("model", c.model)(
               "type", c.type)("bound", c.bound)("formula", c.formula)
+          .maybe("instances", c.instances)
           .maybe("floor_s", c.floor)
           .maybe("gap", c.gap)
           .maybe("tiles", c.tiles)
           .maybe("parts", c.parts));
 }
+namespace {
+struct Alternatives {
+  OperationId operation = kNone;
+  std::vector<OperationCost> costs;
+};
+bool fromJSON(const json::Value &e, Alternatives &a, Path p) {
+  return bool(Fields(e, p).narrow("operation", a.operation)("costs", a.costs));
+}
+/// One of the words, by its place.
+template <typename E>
+bool word(const json::Value &e, E &out, std::initializer_list<StringLiteral> words, Path p) {
+  std::optional<StringRef> text = e.getAsString();
+  const auto *found = text ? find(words, *text) : words.end();
+  if (found == words.end()) {
+    p.report("an unknown word");
+    return false;
+  }
+  out = static_cast<E>(found - words.begin());
+  return true;
+}
+} // namespace
 bool fromJSON(const json::Value &e, Costs &c, Path p) {
-  return bool(Fields(e, p)("assumptions", c.assumptions)("operations", c.operations));
+  std::vector<Alternatives> alternatives;
+  if (!Fields(e, p)("assumptions", c.assumptions)("operations", c.operations)
+           .maybe("alternatives", alternatives))
+    return false;
+  for (Alternatives &one : alternatives)
+    c.alternatives[one.operation] = std::move(one.costs);
+  return true;
+}
+bool fromJSON(const json::Value &e, SchedulingStep::Rule &out, Path p) {
+  return word(e, out, {"chain", "pair", "compulsory", "energy", "set"}, p);
+}
+bool fromJSON(const json::Value &e, SchedulingBound::Kind &out, Path p) {
+  return word(e, out, {"nothing", "path", "set", "windows", "solver"}, p);
+}
+bool fromJSON(const json::Value &e, SchedulingStep &s, Path p) {
+  if (!Fields(e, p)("rule", s.rule)
+           .narrow("task", s.task)
+           .narrow("other", s.other)("early", s.early)("time", s.time)("from", s.from)("to", s.to))
+    return false;
+  return !e.getAsObject()->get("tasks") || bool(Fields(e, p).ids("tasks", s.tasks));
+}
+bool fromJSON(const json::Value &e, SchedulingBound &b, Path p) {
+  return bool(Fields(e, p)("value_ps", b.value)("kind", b.kind)
+                  .ids("tasks", b.tasks)
+                  .narrow("resource", b.resource)("steps", b.steps)("proof", b.proof));
 }
 bool fromJSON(const json::Value &e, Slot &s, Path p) {
   return bool(Fields(e, p)
@@ -247,7 +294,8 @@ bool fromJSON(const json::Value &e, Slot &s, Path p) {
 }
 bool fromJSON(const json::Value &e, RegionSchedule &r, Path p) {
   return bool(Fields(e, p)("length_ps", r.length)("critical_path_ps", r.criticalPath)(
-      "resource_bound_ps", r.resourceBound)("slots", r.slots));
+                  "resource_bound_ps", r.resourceBound)("slots", r.slots)
+                  .maybe("proven", r.proven));
 }
 bool fromJSON(const json::Value &e, Schedule &s, Path p) {
   return bool(

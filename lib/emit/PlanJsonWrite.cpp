@@ -194,22 +194,25 @@ json::Value write(const Machine &m) {
                     json::Object cycles;
                     for (const auto &[kind, count] : c.cyclesOf)
                       cycles[json::ObjectKey(json::fixUTF8(kind))] = count;
-                    return json::Value(json::Object{{"name", jsonString(c.name)},
-                                                    {"kind", name(c.kind)},
-                                                    {"count", c.count},
-                                                    {"peak_flops_per_s", std::move(peak)},
-                                                    {"rows", c.rows},
-                                                    {"cols", c.cols},
-                                                    {"lanes", c.lanes},
-                                                    {"dataflow", jsonString(c.dataflow)},
-                                                    {"reads", c.reads},
-                                                    {"efficiency", c.efficiency},
-                                                    {"half_work_flops", c.halfWork.value},
-                                                    {"overlap_fill", c.overlapFill},
-                                                    {"overlap_drain", c.overlapDrain},
-                                                    {"one_each", c.oneEach},
-                                                    {"cycles", std::move(cycles)},
-                                                    {"origins", origins(c.origins)}});
+                    json::Object core{{"name", jsonString(c.name)},
+                                      {"kind", name(c.kind)},
+                                      {"count", c.count},
+                                      {"peak_flops_per_s", std::move(peak)},
+                                      {"rows", c.rows},
+                                      {"cols", c.cols},
+                                      {"lanes", c.lanes},
+                                      {"dataflow", jsonString(c.dataflow)},
+                                      {"reads", c.reads},
+                                      {"efficiency", c.efficiency},
+                                      {"half_work_flops", c.halfWork.value},
+                                      {"overlap_fill", c.overlapFill},
+                                      {"overlap_drain", c.overlapDrain},
+                                      {"one_each", c.oneEach},
+                                      {"cycles", std::move(cycles)},
+                                      {"origins", origins(c.origins)}};
+                    if (c.either)
+                      core["either"] = true;
+                    return json::Value(std::move(core));
                   })}};
   if (!m.energyPerFlopOf.empty()) {
     json::Object types;
@@ -225,39 +228,75 @@ json::Value write(const Machine &m) {
   return o;
 }
 
+json::Value write(const OperationCost &c) {
+  json::Object o{{"core", c.core},
+                 {"time_s", c.time.value},
+                 {"cycles", c.cycles.value},
+                 {"compute_s", c.compute.value},
+                 {"bytes", units(c.bytes)},
+                 {"transfer_s", units(c.transfer)},
+                 {"energy_J", c.energy.value},
+                 {"model", jsonString(c.model)},
+                 {"type", jsonString(c.type)},
+                 {"bound", jsonString(c.bound)},
+                 {"formula", jsonString(c.formula)}};
+  if (c.instances > 0)
+    o["instances"] = c.instances;
+  if (c.floor.value > 0)
+    o["floor_s"] = c.floor.value;
+  if (c.gap > 0)
+    o["gap"] = c.gap;
+  if (!c.tiles.empty())
+    o["tiles"] = list(c.tiles, [](const Tile &tile) {
+      return json::Value(json::Object{{"memory", tile.memory},
+                                      {"groups", list(tile.groups, ids)},
+                                      {"extents", numbers(tile.extents)},
+                                      {"order", ids(tile.order)}});
+    });
+  if (!c.parts.empty())
+    o["parts"] = list(c.parts, [](const PartCost &part) {
+      return json::Value(json::Object{
+          {"core", part.core}, {"type", jsonString(part.type)}, {"compute_s", part.compute.value}});
+    });
+  return o;
+}
+
 json::Value write(const Costs &costs) {
-  return json::Object{{"assumptions", strings(costs.assumptions)},
-                      {"operations", list(costs.operations, [](const OperationCost &c) {
-                         json::Object o{{"core", c.core},
-                                        {"time_s", c.time.value},
-                                        {"cycles", c.cycles.value},
-                                        {"compute_s", c.compute.value},
-                                        {"bytes", units(c.bytes)},
-                                        {"transfer_s", units(c.transfer)},
-                                        {"energy_J", c.energy.value},
-                                        {"model", jsonString(c.model)},
-                                        {"type", jsonString(c.type)},
-                                        {"bound", jsonString(c.bound)},
-                                        {"formula", jsonString(c.formula)}};
-                         if (c.floor.value > 0)
-                           o["floor_s"] = c.floor.value;
-                         if (c.gap > 0)
-                           o["gap"] = c.gap;
-                         if (!c.tiles.empty())
-                           o["tiles"] = list(c.tiles, [](const Tile &tile) {
-                             return json::Value(json::Object{{"memory", tile.memory},
-                                                             {"groups", list(tile.groups, ids)},
-                                                             {"extents", numbers(tile.extents)},
-                                                             {"order", ids(tile.order)}});
-                           });
-                         if (!c.parts.empty())
-                           o["parts"] = list(c.parts, [](const PartCost &part) {
-                             return json::Value(json::Object{{"core", part.core},
-                                                             {"type", jsonString(part.type)},
-                                                             {"compute_s", part.compute.value}});
-                           });
-                         return json::Value(std::move(o));
-                       })}};
+  auto one = [](const OperationCost &c) { return write(c); };
+  json::Object o{{"assumptions", strings(costs.assumptions)},
+                 {"operations", list(costs.operations, one)}};
+  json::Array alternatives;
+  for (const auto &[id, others] : costs.alternatives)
+    alternatives.push_back(
+        json::Object{{"operation", static_cast<int64_t>(id)}, {"costs", list(others, one)}});
+  if (!alternatives.empty())
+    o["alternatives"] = std::move(alternatives);
+  return o;
+}
+
+const char *const kRules[] = {"chain", "pair", "compulsory", "energy", "set"};
+const char *const kBounds[] = {"nothing", "path", "set", "windows", "solver"};
+
+json::Value write(const SchedulingStep &step) {
+  json::Object o{{"rule", kRules[static_cast<size_t>(step.rule)]},
+                 {"task", static_cast<int64_t>(step.task)},
+                 {"other", static_cast<int64_t>(step.other)},
+                 {"early", step.early},
+                 {"time", step.time},
+                 {"from", step.from},
+                 {"to", step.to}};
+  if (!step.tasks.empty())
+    o["tasks"] = ids(step.tasks);
+  return o;
+}
+
+json::Value write(const SchedulingBound &b) {
+  return json::Object{{"value_ps", b.value},
+                      {"kind", kBounds[static_cast<size_t>(b.kind)]},
+                      {"tasks", ids(b.tasks)},
+                      {"resource", static_cast<int64_t>(b.resource)},
+                      {"steps", list(b.steps, [](const SchedulingStep &s) { return write(s); })},
+                      {"proof", jsonString(b.proof)}};
 }
 
 json::Value write(const Schedule &s) {
@@ -266,17 +305,20 @@ json::Value write(const Schedule &s) {
       {"bound_ps", s.bound.value},
       {"proof", jsonString(s.proof)},
       {"regions", list(s.regions, [](const RegionSchedule &r) {
-         return json::Value(json::Object{{"length_ps", r.length.value},
-                                         {"critical_path_ps", r.criticalPath.value},
-                                         {"resource_bound_ps", r.resourceBound.value},
-                                         {"slots", list(r.slots, [](const Slot &slot) {
-                                            return json::Value(json::Object{
-                                                {"operation", static_cast<int64_t>(slot.operation)},
+         json::Object region{
+             {"length_ps", r.length.value},
+             {"critical_path_ps", r.criticalPath.value},
+             {"resource_bound_ps", r.resourceBound.value},
+             {"slots", list(r.slots, [](const Slot &slot) {
+                return json::Value(json::Object{{"operation", static_cast<int64_t>(slot.operation)},
                                                 {"core", slot.core},
                                                 {"instance", slot.instance},
                                                 {"start_ps", slot.start.value},
                                                 {"duration_ps", slot.duration.value}});
-                                          })}});
+              })}};
+         if (r.proven.kind != SchedulingBound::Kind::Nothing)
+           region["proven"] = write(r.proven);
+         return json::Value(std::move(region));
        })}};
 }
 

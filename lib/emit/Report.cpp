@@ -4,6 +4,7 @@
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/Timing.h"
+#include "lib/emit/Tracks.h"
 #include <map>
 #include <set>
 
@@ -29,8 +30,6 @@ std::string escapeHtml(StringRef text) {
     out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
   return out;
 }
-
-using Track = std::pair<int, int>; // core, instance
 
 json::Value operations(const Plan &plan) {
   json::Array all;
@@ -84,8 +83,8 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
   std::map<Track, int> tracks;
   for (const RegionSchedule &region : plan.schedule.regions)
     for (const Slot &slot : region.slots)
-      if (slot.core >= 0)
-        tracks.try_emplace({slot.core, slot.instance}, 0);
+      for (Track track : tracksOf(plan, slot))
+        tracks.try_emplace(track, 0);
   json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts,
       changes;
   for (auto &[track, index] : tracks) {
@@ -98,10 +97,15 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
     json::Array slots;
     for (const Slot &slot : plan.schedule.regions[r].slots) {
       RegionId body = plan.graph.operations[slot.operation].body;
-      int track = slot.core < 0 ? -1 : tracks[{slot.core, slot.instance}];
-      slots.push_back(json::Array{static_cast<int64_t>(slot.operation), track, slot.start.value,
-                                  slot.duration.value,
-                                  body == kNone ? -1 : static_cast<int64_t>(body)});
+      auto show = [&](int track) {
+        slots.push_back(json::Array{static_cast<int64_t>(slot.operation), track, slot.start.value,
+                                    slot.duration.value,
+                                    body == kNone ? -1 : static_cast<int64_t>(body)});
+      };
+      if (slot.core < 0)
+        show(-1);
+      for (Track track : tracksOf(plan, slot))
+        show(tracks[track]);
     }
     regions.push_back(json::Object{{"name", jsonString(plan.graph.regions[r].name)},
                                    {"count", plan.graph.regions[r].count},

@@ -1,6 +1,7 @@
 #include "lib/emit/Trace.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Metrics.h"
+#include "lib/emit/Tracks.h"
 #include <algorithm>
 #include <map>
 
@@ -9,7 +10,6 @@ namespace accord {
 namespace {
 
 constexpr int kCores = 1, kStructure = 2, kMemory = 3; // process ids
-using Track = std::pair<int, int>;                     // core, instance
 using Time = __int128; // picoseconds; many micro-batches pass 63 bits
 
 double micros(Time ps) { return static_cast<double>(ps) * 1e-6; }
@@ -65,8 +65,8 @@ private:
     named("process", kMemory, 0, "memory", 3);
     for (const RegionSchedule &region : plan.schedule.regions)
       for (const Slot &slot : region.slots)
-        if (slot.core >= 0)
-          tids.try_emplace({slot.core, slot.instance}, 0);
+        for (Track track : tracksOf(plan, slot))
+          tids.try_emplace(track, 0);
     int next = 0;
     for (auto &[track, tid] : tids) {
       const Core &core = plan.machine.cores[track.first];
@@ -104,8 +104,9 @@ private:
       if (body != kNone)
         for (const auto &[track, time] : busy(body))
           sum[track] += time * plan.graph.regions[body].count;
-      else if (slot.core >= 0)
-        sum[{slot.core, slot.instance}] += slot.duration.value;
+      else
+        for (Track track : tracksOf(plan, slot))
+          sum[track] += slot.duration.value;
     }
     return busyOf[r] = sum;
   }
@@ -175,13 +176,14 @@ private:
       double bytes = 0;
       for (Bytes b : cost.bytes)
         bytes += b.value;
-      slice(kCores, tids[{slot.core, slot.instance}], op.name, start, slot.duration.value,
-            json::Object{{"flops", op.flops},
-                         {"bytes", bytes},
-                         {"bound", jsonString(cost.bound)},
-                         {"phase", name(op.phase)},
-                         {"critical", isCritical(plan, slot.operation)},
-                         {"iterations", 1}});
+      for (Track track : tracksOf(plan, slot))
+        slice(kCores, tids[track], op.name, start, slot.duration.value,
+              json::Object{{"flops", op.flops},
+                           {"bytes", bytes},
+                           {"bound", jsonString(cost.bound)},
+                           {"phase", name(op.phase)},
+                           {"critical", isCritical(plan, slot.operation)},
+                           {"iterations", 1}});
     }
   }
 

@@ -39,6 +39,21 @@ std::optional<Issue> unusable(const Plan &plan, const std::vector<LatencySample>
   return std::nullopt;
 }
 
+/// Each operation on as many instances as in the plan, where it was priced on them.
+void takeForms(const Plan &plan, Costs &costs) {
+  for (auto &[id, others] : costs.alternatives) {
+    if (id >= plan.costs.operations.size() || id >= costs.operations.size())
+      continue;
+    const OperationCost &own = plan.costs.operations[id];
+    auto same = [&](const OperationCost &cost) {
+      return cost.core == own.core && cost.instances == own.instances;
+    };
+    auto found = std::find_if(others.begin(), others.end(), same);
+    if (!same(costs.operations[id]) && found != others.end())
+      std::swap(*found, costs.operations[id]);
+  }
+}
+
 } // namespace
 
 std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan,
@@ -90,6 +105,7 @@ std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional
     if (!work)
       return nullptr;
     work->graph.microbatches = plan.graph.microbatches;
+    takeForms(plan, work->costs);
     kept.push_back(std::make_unique<Kept>(Kept{b, at, std::move(*work)}));
     return kept.back().get();
   };

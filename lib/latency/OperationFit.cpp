@@ -71,6 +71,14 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   symbolic.tensors = piece.part ? &op.parts[*piece.part].tensors : &op.tensors;
   symbolic.machine = &plan.machine;
   symbolic.core = piece.part ? cost.parts[*piece.part].core : cost.core;
+  // Where either may be: as it was chosen for this operation.
+  std::optional<Machine> alone;
+  if (symbolic.core >= 0 && plan.machine.cores[static_cast<size_t>(symbolic.core)].either) {
+    alone = plan.machine;
+    alone->cores[static_cast<size_t>(symbolic.core)].oneEach =
+        heldInstances(plan.machine, cost, symbolic.core) == 1;
+    symbolic.machine = &*alone;
+  }
   symbolic.flops = flops;
   symbolic.clock = machine.clock;
   std::string type = piece.part ? cost.parts[*piece.part].type : cost.type;

@@ -91,8 +91,12 @@ private:
     }
     const OperationCost &cost = plan.costs.operations[slot.operation];
     for (int core = 0; core < static_cast<int>(plan.machine.cores.size()); ++core)
-      if (holds(cost, core))
-        held.lanes.insert({core, slot.instance});
+      if (int64_t instances = heldInstances(plan.machine, cost, core)) {
+        int64_t lanes = operationsAtOnce(plan.machine.cores[static_cast<size_t>(core)]);
+        int first = instances < lanes ? slot.instance : 0;
+        for (int64_t i = 0; i < std::min(instances, lanes); ++i)
+          held.lanes.insert({core, first + static_cast<int>(i)});
+      }
     for (size_t l = 0; l < cost.transfer.size(); ++l)
       if (cost.transfer[l].value > 0 && cost.time.value > 0)
         held.share[l] = cost.transfer[l] / cost.time;

@@ -1,6 +1,7 @@
 // What each operation of a work graph costs on a machine, with the bound that binds.
 #pragma once
 #include "lib/model/Machine.h"
+#include <map>
 
 namespace accord {
 
@@ -22,6 +23,9 @@ struct Tile {
 
 struct OperationCost {
   int core = -1;            ///< index into Machine::cores; -1: no core needed (view) or a repeat
+  /// Of `core` that it runs on, while it runs; 0: as the core says (`instancesPerOperation`). A fused operation holds
+  /// all instances of each core that its parts use.
+  int64_t instances = 0;
   Seconds time;             ///< of one execution
   Cycles cycles;            ///< time in the machine's clock, 0 when it states none
   Seconds compute;          ///< at the core's peak
@@ -51,9 +55,22 @@ inline bool holds(const OperationCost &cost, int core) {
   return cost.core == core;
 }
 
+/// Of the instances of a core, how many an operation holds while it runs: 0 where it does not use the core.
+inline int64_t heldInstances(const Machine &machine, const OperationCost &cost, int core) {
+  if (!holds(cost, core))
+    return 0;
+  const Core &of = machine.cores[static_cast<size_t>(core)];
+  if (cost.core != core || !cost.parts.empty())
+    return of.count;
+  return cost.instances > 0 ? cost.instances : instancesPerOperation(of);
+}
+
 struct Costs {
   std::vector<OperationCost>
       operations; ///< by OperationId; a repeat's is filled from its body's schedule
+  /// Other forms of an operation that were priced, where the scheduler may choose (`Core::either`): on another number
+  /// of instances. What stands in `operations` is one that is not here.
+  std::map<OperationId, std::vector<OperationCost>> alternatives;
   std::vector<std::string> assumptions; ///< every default that changes a number, in words
 };
 

@@ -50,6 +50,9 @@ struct Core {
   bool overlapDrain = false; ///< … and drains the last one
   /// Whether each operation runs on one instance (others on the others) instead of being spread over all.
   bool oneEach = false;
+  /// The scheduler decides for each operation whether it runs on one instance or is spread over all. Costs of both
+  /// forms are those with `oneEach` true and false.
+  bool either = false;
   /// Cycles of one element in a lane, by kind of operation ("exp", "layer_norm"): replaces FLOP per lane and cycle.
   std::map<std::string, double> cyclesOf;
   std::map<std::string, Origin> origins;
@@ -84,8 +87,13 @@ struct Machine {
 /// Peak of one instance of a core: stated for the type, or one multiply-accumulate per cell of its
 /// array (one operation per lane) and cycle. 0 if the machine states none of these.
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type);
-/// How many instances of a core one operation runs on: all, or one where each has its own.
+/// How many instances of a core one operation runs on: all, or one where each has its own. Where either may be,
+/// `OperationCost::instances` tells.
 inline int64_t instancesPerOperation(const Core &core) { return core.oneEach ? 1 : core.count; }
+/// How many operations a core runs at a time at most: one if each is spread over all instances.
+inline int64_t operationsAtOnce(const Core &core) {
+  return core.oneEach || core.either ? core.count : 1;
+}
 /// Energy of one FLOP of a type: by type if the machine knows it, else `energyPerFlop`.
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type);
 /// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.

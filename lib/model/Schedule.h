@@ -1,7 +1,8 @@
 // When each operation runs on which core, hierarchically: one schedule per region, repeats as units.
 #pragma once
-#include "lib/support/Units.h"
+#include "lib/model/SchedulingResult.h"
 #include "lib/model/WorkGraph.h"
+#include "lib/support/Units.h"
 
 namespace accord {
 
@@ -18,6 +19,10 @@ struct RegionSchedule {
   Picoseconds length;      ///< of one iteration; a repeat takes count * length
   Picoseconds criticalPath; ///< longest dependence chain of one iteration (unlimited cores)
   Picoseconds resourceBound; ///< most loaded core kind or memory level
+  /// Of a top region without repeats: what the scheduler proved of one iteration in its order, without what it costs
+  /// the host, where that is more than critical path and work alone. Tasks are the region's operations in their order;
+  /// resources are cores, then memories, then networks by name. Else of kind Nothing.
+  SchedulingBound proven;
 };
 
 /// Slack of one operation inside its region (hierarchical: a repeat has one slack for all its iterations).

@@ -16,13 +16,16 @@ struct ScheduleOptions {
 /// memories its body uses all the while. Micro-batches and the update start with what they cost
 /// the host (`Machine::host`). An operation holds its core (all of its instances over which it is
 /// spread, or one where each has its own) and the share transfer / time of each memory's bandwidth.
-/// An exchange holds no core but the links of the network that its model names ("network ib"): one
-/// exchange at a time goes over them. `bound`: microbatches * bound of region 0 + bound of region 1
-/// (micro-batches and the update follow one another), each the largest of its critical path
-/// (max-plus, iterations may overlap), each core's and each memory's total work. Issues: A0917
-/// costs and graph do not fit together, A0452 a step longer than 26 days.
+/// Where it was priced in several forms (`Costs::alternatives`), one is chosen, which then stands
+/// in `costs.operations`, and what stood there among the alternatives. An exchange holds no core
+/// but the links of the network that its model names ("network ib"): one exchange at a time goes
+/// over them. `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the
+/// update follow one another), whatever forms are chosen: each the largest of its critical path
+/// (max-plus, iterations may overlap), each core's and each memory's total work, and, where it has
+/// no repeats, what the scheduler proved (`RegionSchedule::proven`). Issues: A0917 costs and graph
+/// do not fit together, A0452 a step longer than 26 days.
 std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
-                                                        const Machine &machine, const Costs &costs,
+                                                        const Machine &machine, Costs &costs,
                                                         const ScheduleOptions &options = {});
 
 /// Fills what a schedule tells about repeats: time = count * length, energy and bytes of all

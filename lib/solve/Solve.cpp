@@ -17,6 +17,8 @@ using Status = SchedulingResult::Status;
 
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
+/// Forward and backward rounds cost nothing beside the rest: eight at least.
+constexpr size_t kMostForRounds = 500;
 constexpr size_t kMostForWindows = 20'000;
 /// Larger ones are asked about window by window.
 constexpr size_t kMostForOracle = 150;
@@ -139,7 +141,10 @@ private:
       key[t] = -(in.tails[t] + in.least[t]);
     std::vector<int64_t> current = list.run(key, false);
     keep({current, chosen, list.lengthOf(current)}, "lists");
-    for (unsigned round = 0; round < options.effort && !finished(); ++round) {
+    unsigned rounds = options.effort == 0           ? 0
+                      : in.size() <= kMostForRounds ? std::max(options.effort, 8u)
+                                                    : options.effort;
+    for (unsigned round = 0; round < rounds && !finished(); ++round) {
       for (Id t = 0; t < in.size(); ++t)
         key[t] = -(current[t] + in.mode(t, chosen[t]).duration);
       std::vector<int64_t> reversed = list.run(key, true);

@@ -30,12 +30,6 @@ int64_t bestSubset(const std::vector<int64_t> &head, const std::vector<int64_t> 
   return best;
 }
 
-/// Of a core that an operation takes while it runs: all, or one of its instances.
-long double share(const Proof &p, const OperationCost &cost, size_t core) {
-  const Core &of = p.plan.machine.cores[core];
-  return of.oneEach && cost.parts.empty() ? 1.0L / static_cast<long double>(of.count) : 1.0L;
-}
-
 /// Cores, then memories, then the networks that exchanges name.
 std::vector<std::string> networksOf(const Proof &p) {
   std::set<std::string> names;
@@ -45,18 +39,24 @@ std::vector<std::string> networksOf(const Proof &p) {
   return {names.begin(), names.end()};
 }
 
-/// Picoseconds that one execution holds a resource.
+/// Picoseconds that one execution holds a resource at least, in whatever form.
 long double heldBy(const Proof &p, const std::vector<std::string> &networks, OperationId id,
                    size_t resource) {
-  const OperationCost &cost = p.plan.costs.operations[id];
   size_t cores = p.plan.machine.cores.size(), links = cores + p.plan.machine.memories.size();
-  long double duration = static_cast<long double>(p.durations[id]);
-  if (resource >= links)
-    return p.network(id) == networks[resource - links] ? duration : 0;
-  if (resource >= cores)
-    return std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
-                    duration);
-  return holds(cost, static_cast<int>(resource)) ? duration * share(p, cost, resource) : 0;
+  long double least = -1;
+  p.forms(id, [&](const OperationCost &cost) {
+    long double duration = static_cast<long double>(Picoseconds::ceil(cost.time).value), held = 0;
+    if (resource >= links)
+      held = p.network(id) == networks[resource - links] ? duration : 0;
+    else if (resource >= cores)
+      held = std::min(static_cast<long double>(cost.transfer[resource - cores].value) * 1e12L,
+                      duration);
+    else
+      held = duration * static_cast<long double>(p.instances(cost, static_cast<int>(resource))) /
+             static_cast<long double>(p.plan.machine.cores[resource].count);
+    least = least < 0 ? held : std::min(least, held);
+  });
+  return least;
 }
 
 /// Work of one iteration on a resource, repeats multiplied out.
@@ -111,13 +111,19 @@ int64_t workBound(const Proof &p, const std::vector<std::string> &networks, cons
 }
 
 struct Derived {
-  int64_t path = 0, work = 0, windows = 0;
+  int64_t path = 0, work = 0, windows = 0, proven = 0;
   bool complete = true;
-  int64_t most() const { return std::max({path, work, windows}); }
+  int64_t most() const { return std::max({path, work, windows, proven}); }
 };
 
-Derived derive(const Proof &p, RegionId r) {
-  Walk w = walk(p.plan.graph, p.plan.schedule, p.durations, Clock::Earliest, {r}, Proof::kBudget);
+Derived derive(Proof &p, RegionId r) {
+  std::vector<int64_t> shortest = p.durations;
+  for (OperationId id = 0; id < shortest.size(); ++id)
+    if (p.operation(id).body == kNone)
+      p.forms(id, [&](const OperationCost &cost) {
+        shortest[id] = std::min(shortest[id], Picoseconds::ceil(cost.time).value);
+      });
+  Walk w = walk(p.plan.graph, p.plan.schedule, shortest, Clock::Earliest, {r}, Proof::kBudget);
   Derived d;
   d.path = w.end;
   d.complete = w.complete;
@@ -127,6 +133,7 @@ Derived derive(const Proof &p, RegionId r) {
     d.work = std::max(d.work, static_cast<int64_t>(std::ceil(workOf(p, networks, r, i))));
   d.windows = workBound(p, networks, w);
   d.complete &= p.plan.graph.operations.size() <= kMostSubsets;
+  d.proven = proveProven(p, r);
   return d;
 }
 

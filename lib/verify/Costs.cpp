@@ -38,6 +38,7 @@ struct Arithmetic {
   const std::string &asked; ///< type
   double flops;
   const std::vector<Loop> &domain;
+  int64_t instances; ///< of the core that it computes on
 };
 
 /// What the kind of an operation and its arithmetic allow; the least time at the core's peak, or,
@@ -45,7 +46,7 @@ struct Arithmetic {
 /// model).
 double proveCore(Proof &p, const Operation &op, const Arithmetic &part, const std::string &type,
                  int index, bool peak) {
-  const auto &[what, sort, kind, asked, flops, domain] = part;
+  const auto &[what, sort, kind, asked, flops, domain, instances] = part;
   const Core &core = p.plan.machine.cores[index];
   if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
     p.find("A0910", op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind),
@@ -55,8 +56,8 @@ double proveCore(Proof &p, const Operation &op, const Arithmetic &part, const st
     floats = true;
   if (floats)
     p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  double rate = static_cast<double>(core.oneEach ? 1 : core.count) *
-                peakOf(core, type, p.plan.machine) * core.efficiency,
+  double rate =
+             static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
          least = flops > 0 ? (flops + core.halfWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
@@ -72,18 +73,21 @@ double proveCore(Proof &p, const Operation &op, const Arithmetic &part, const st
 double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
     return proveCore(p, op,
-                     {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain},
+                     {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain,
+                      p.instances(cost, cost.core)},
                      cost.type, cost.core, cost.model == "peak");
   std::map<int, double> least, said;
   Count flops = 0;
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
+    const Core &core = p.plan.machine.cores[static_cast<size_t>(one.core)];
     flops += part.flops;
-    double time = proveCore(
-        p, op,
-        {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain},
-        one.type, one.core, cost.model == "peak");
+    double time =
+        proveCore(p, op,
+                  {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops),
+                   part.domain, core.oneEach ? 1 : core.count},
+                  one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
       p.find("A0910", op.location,
              "compute time of '{}' is {:.9g} s, its core needs {:.9g} s at its peak", part.name,
@@ -108,9 +112,8 @@ double proveCompute(Proof &p, const Operation &op, const OperationCost &cost) {
 
 /// An exchange with other devices: its time on the links is of the cluster, of which the plan says
 /// nothing; what it moves in device memory is known.
-void proveExchange(Proof &p, OperationId id, std::map<std::string, unsigned> &given) {
-  const Operation &op = p.operation(id);
-  const OperationCost &cost = p.plan.costs.operations[id];
+void proveExchange(Proof &p, const Operation &op, const OperationCost &cost,
+                   std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
   double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
   for (size_t m = 0; m < machine.memories.size(); ++m) {
@@ -129,9 +132,18 @@ void proveExchange(Proof &p, OperationId id, std::map<std::string, unsigned> &gi
   ++given[cost.model];
 }
 
-void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, unsigned &windows) {
-  const Operation &op = p.operation(id);
-  const OperationCost &cost = p.plan.costs.operations[id];
+/// Of a core over which work is spread all, of others one; of those that leave it open either.
+void proveInstances(Proof &p, const Operation &op, const OperationCost &cost) {
+  const Core &core = p.plan.machine.cores[static_cast<size_t>(cost.core)];
+  bool all = cost.instances == core.count && (!core.oneEach || core.either || !cost.parts.empty()),
+       one = cost.instances == 1 && cost.parts.empty() && (core.oneEach || core.either);
+  if (cost.instances != 0 && !all && !one)
+    p.find("A0910", op.location, "'{}' is said to run on {} of the {} instances of core '{}'",
+           op.name, cost.instances, core.count, core.name);
+}
+
+void proveOne(Proof &p, const Operation &op, const OperationCost &cost,
+              std::map<std::string, unsigned> &given, unsigned &windows) {
   const Machine &machine = p.plan.machine;
   auto differs = [&](const char *what, double reported, double derived) {
     if (!close(reported, derived))
@@ -145,10 +157,11 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, 
     return;
   }
   if (op.exchange && cost.core < 0)
-    return proveExchange(p, id, given);
+    return proveExchange(p, op, cost, given);
   if (cost.core < 0 || cost.core >= static_cast<int>(machine.cores.size()))
     return p.find("A0910", op.location, "'{}' needs a {} core, the plan gives it core {} of {}",
                   op.name, name(op.core), cost.core, machine.cores.size());
+  proveInstances(p, op, cost);
   if (op.givenSeconds) { // on any core, and nothing else of it costs
     differs("given time", cost.time.value, *op.givenSeconds);
     differs("energy", cost.energy.value, 0);
@@ -217,6 +230,22 @@ void proveOne(Proof &p, OperationId id, std::map<std::string, unsigned> &given, 
   differs("energy", cost.energy.value, energy);
 }
 
+/// Numbers that everything else may compute with.
+bool proveFits(Proof &p, const Operation &op, const OperationCost &cost) {
+  bool fits = cost.time.value >= 0 && cost.time.value < 9e6 && cost.core >= -1 &&
+              cost.core < static_cast<int>(p.plan.machine.cores.size()) &&
+              cost.transfer.size() == p.plan.machine.memories.size();
+  for (Seconds transfer : cost.transfer)
+    fits &= transfer.value >= 0 && transfer.value < 9e6;
+  if (!fits)
+    p.find("A0917", op.location,
+           "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
+           "{} memories",
+           op.name, cost.time.value, cost.core, cost.transfer.size(), p.plan.machine.name,
+           p.plan.machine.cores.size(), p.plan.machine.memories.size());
+  return fits;
+}
+
 } // namespace
 
 bool proveCosts(Proof &p) {
@@ -232,23 +261,19 @@ bool proveCosts(Proof &p) {
   for (OperationId id = 0; id < operations.size(); ++id) {
     if (operations[id].body != kNone)
       continue;
-    const OperationCost &cost = costs[id];
-    bool fits = cost.time.value >= 0 && cost.time.value < 9e6 && cost.core >= -1 &&
-                cost.core < static_cast<int>(p.plan.machine.cores.size()) &&
-                cost.transfer.size() == p.plan.machine.memories.size();
-    for (Seconds transfer : cost.transfer)
-      fits &= transfer.value >= 0 && transfer.value < 9e6;
-    if (!fits) {
-      p.find("A0917", operations[id].location,
-             "the cost of '{}' has time {:.9g} s on core {} and {} memories, '{}' has {} cores and "
-             "{} memories",
-             operations[id].name, cost.time.value, cost.core, cost.transfer.size(),
-             p.plan.machine.name, p.plan.machine.cores.size(), p.plan.machine.memories.size());
+    bool fits = true;
+    p.forms(id,
+            [&](const OperationCost &cost) { fits = fits && proveFits(p, operations[id], cost); });
+    if (!fits)
       return false;
-    }
-    p.durations[id] = Picoseconds::ceil(cost.time).value;
-    proveOne(p, id, given, windows);
+    p.durations[id] = Picoseconds::ceil(costs[id].time).value;
+    p.forms(id,
+            [&](const OperationCost &cost) { proveOne(p, operations[id], cost, given, windows); });
   }
+  for (const auto &[id, others] : p.plan.costs.alternatives)
+    if (id >= operations.size() || operations[id].body != kNone)
+      p.find("A0917", {}, "the plan has {} alternative costs for operation {}, which has none",
+             others.size(), id);
   long double sum = 0;
   for (OperationId id = 0; id < operations.size(); ++id)
     sum += static_cast<long double>(p.plan.graph.executions(id)) *

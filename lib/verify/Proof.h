@@ -29,6 +29,23 @@ struct Proof {
     out.trusted.push_back(fmt::format(text, std::forward<T>(args)...));
   }
   const Operation &operation(OperationId id) const { return plan.graph.operations[id]; }
+  /// Calls `f` for each cost that an operation may have: as it stands, and its alternatives.
+  template <typename F> void forms(OperationId id, F f) const {
+    f(plan.costs.operations[id]);
+    if (auto others = plan.costs.alternatives.find(id); others != plan.costs.alternatives.end())
+      for (const OperationCost &other : others->second)
+        f(other);
+  }
+  /// Instances of a core that it holds while it runs: all where parts compute on several cores or
+  /// work is spread, one where each has its own.
+  int64_t instances(const OperationCost &cost, int core) const {
+    const Core &of = plan.machine.cores[static_cast<size_t>(core)];
+    if (!holds(cost, core))
+      return 0;
+    bool alone = cost.parts.empty() && cost.core == core &&
+                 (cost.instances == 1 || (cost.instances == 0 && of.oneEach));
+    return alone ? 1 : of.count;
+  }
   /// The network over which an operation exchanges data with other devices; empty for others.
   std::string network(OperationId id) const {
     static constexpr std::string_view kModel = "network ";
@@ -49,5 +66,8 @@ bool proveSlots(Proof &);
 void proveReplay(Proof &);
 /// Lower bound and timing by arithmetic.
 void proveBound(Proof &);
+/// What the scheduler proved of one iteration of a top region, step by step; 0: nothing, or it does
+/// not hold.
+int64_t proveProven(Proof &, RegionId top);
 
 } // namespace accord

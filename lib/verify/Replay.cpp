@@ -42,11 +42,21 @@ void proveCores(Proof &p, const Walk &w) {
   for (const RegionSchedule &region : p.plan.schedule.regions)
     for (const Slot &slot : region.slots)
       instance[slot.operation] = slot.instance;
+  // A core of which no operation takes one instance is one lane, whatever its count.
+  std::vector<bool> divided(p.plan.machine.cores.size());
+  for (const OperationCost &cost : p.plan.costs.operations)
+    if (cost.core >= 0 && p.instances(cost, cost.core) < p.plan.machine.cores[cost.core].count)
+      divided[cost.core] = true;
+  auto occupy = [&](const Execution &e, int core) {
+    int64_t held = divided[core] ? p.instances(p.plan.costs.operations[e.operation], core) : 1;
+    int64_t first = divided[core] && held == 1 ? instance[e.operation] : 0;
+    for (int64_t i = first; i < first + held; ++i)
+      lanes[{core, static_cast<int>(i)}].push_back({e.start, e.end, e.operation});
+  };
   for (const Execution &e : w.executions)
     for (int core = 0; core < static_cast<int>(p.plan.machine.cores.size()); ++core)
       if (holds(p.plan.costs.operations[e.operation], core) && e.end > e.start)
-        lanes[{core, p.plan.machine.cores[core].oneEach ? instance[e.operation] : 0}].push_back(
-            {e.start, e.end, e.operation});
+        occupy(e, core);
   for (auto &[lane, busy] : lanes) {
     order(busy, [](const Busy &a, const Busy &b) {
       return std::tie(a.start, a.operation) < std::tie(b.start, b.operation);

@@ -5,8 +5,11 @@
 
 namespace accord {
 
-/// Operations that a core runs at a time: spread over all instances it is one.
-static int64_t instances(const Core &core) { return core.oneEach ? core.count : 1; }
+/// Where an operation may start among the instances of its core: spread over all it is the first.
+static int64_t places(const Proof &p, const OperationCost &cost) {
+  int64_t count = p.plan.machine.cores[static_cast<size_t>(cost.core)].count;
+  return cost.parts.empty() ? count - p.instances(cost, cost.core) + 1 : count;
+}
 
 bool proveSlots(Proof &p) {
   const WorkGraph &graph = p.plan.graph;
@@ -50,11 +53,11 @@ bool proveSlots(Proof &p) {
       if (slot.core != core)
         p.find("A0903", op.location, "'{}' has a slot on core {}, its cost is for core {}", op.name,
                slot.core, core);
-      else if (core >= 0 &&
-               (slot.instance < 0 || slot.instance >= instances(p.plan.machine.cores[core])))
-        p.find("A0903", op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
-               slot.instance, p.plan.machine.cores[core].name,
-               instances(p.plan.machine.cores[core]));
+      else if (core >= 0)
+        if (int64_t most = places(p, p.plan.costs.operations[slot.operation]);
+            slot.instance < 0 || slot.instance >= most)
+          p.find("A0903", op.location, "'{}' runs on instance {} of core '{}', which has {}",
+                 op.name, slot.instance, p.plan.machine.cores[core].name, most);
       if (static_cast<double>(slot.start.value) < host * 1e12 - 0.5)
         p.find("A0907", op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it",
                op.name, slot.start.value, host * 1e12);

@@ -24,6 +24,27 @@ def MergeEqual : Pass<"merge-equal", "::mlir::ModuleOp"> {
   }];
 }
 
+def InlineSingleRepeats : Pass<"inline-single-repeats", "::mlir::ModuleOp"> {
+  let summary = "a repeat of one iteration becomes its body";
+  let description = [{
+    What runs once is scheduled with what stands around it instead of as a unit of its own. Operations keep the names that they would
+    have inside: those without one get the repeat's label as prefix. Repeats that keep or take slices of stacks stay as they are, so run
+    it on models, before `build-training-graph`, and behind `recompute`, which looks at repeats.
+
+    Before:
+    ```mlir
+    %0 = dnn.repeat 1 as "block" iter(%h = %x : tensor<?x8xf32>) {
+      %1 = dnn.gelu %h : (tensor<?x8xf32>) -> tensor<?x8xf32>
+      dnn.yield %1 : tensor<?x8xf32>
+    }
+    ```
+    After:
+    ```mlir
+    %0 = dnn.gelu %x {dnn.name = "block.gelu"} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+    ```
+  }];
+}
+
 def Fuse : Pass<"fuse", "::accord::dnn::TrainingGraphOp"> {
   let summary = "run element-wise work where its tensor is made: one dnn.fused for a chain of operations";
   let description = [{

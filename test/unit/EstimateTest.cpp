@@ -128,6 +128,33 @@ TEST(Estimate, ArrayIsQuantizedToFolds) {
               2 * priceOne(gemm(256, 256, 1000, "int8"), m).compute.value, 1e-15);
 }
 
+TEST(Estimate, EitherIsPricedBothWays) {
+  Machine m = a100();
+  m.cores[0].count = 4;
+  WorkGraph large;
+  large.regions.resize(2);
+  large.operations = {gemm(4096, 4096, 4096, "bf16")};
+  large.regions[0].operations = {0};
+  auto times = [&](bool oneEach) {
+    m.cores[0].either = false, m.cores[0].oneEach = oneEach;
+    return std::get<Costs>(estimate(large, m)).operations[0];
+  };
+  OperationCost split = times(false), one = times(true);
+  EXPECT_EQ(split.instances, 4);
+  EXPECT_EQ(one.instances, 1);
+  m.cores[0].either = true;
+  Costs both = std::get<Costs>(estimate(large, m));
+  EXPECT_EQ(both.operations[0].time, split.time); // the faster one stands
+  ASSERT_EQ(both.alternatives[0].size(), 1u);
+  EXPECT_EQ(both.alternatives[0][0].time, one.time);
+  EXPECT_EQ(both.alternatives[0][0].instances, 1);
+  // What no core speeds up leaves the others to other work.
+  m.memories[0].bandwidth = BytesPerSecond(1e9);
+  both = std::get<Costs>(estimate(large, m));
+  EXPECT_EQ(both.operations[0].instances, 1);
+  EXPECT_EQ(both.alternatives[0][0].time, both.operations[0].time);
+}
+
 TEST(Estimate, LanesAreQuantized) {
   Machine m = a100();
   m.clock = Hertz(1e9);

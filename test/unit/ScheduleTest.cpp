@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <set>
 
 using namespace accord;
 using namespace accord::testing;
@@ -39,7 +40,8 @@ TEST(ScheduleStep, BoundHoldsForOverlappingIterations) {
     // The memories' bandwidth is left out here: it only makes schedules longer.
     bool byMemory = s.proof.find("memory") != std::string::npos;
     if (!byMemory)
-      EXPECT_LE(s.bound.value, g.graph.microbatches * schedule(micro).solution.makespan + schedule(update).solution.makespan)
+      EXPECT_LE(s.bound.value, g.graph.microbatches * schedule(micro).solution.makespan +
+                                   schedule(update).solution.makespan)
           << seed;
   }
 }
@@ -54,6 +56,49 @@ TEST(ScheduleStep, RefusesWhatDoesNotFit) {
   for (OperationCost &cost : costs.operations)
     cost.time = Seconds(8e6);
   EXPECT_EQ(std::get<1>(scheduleStep(g.graph, machine, costs))[0].code, "A0452");
+}
+
+/// `count` independent products of `one` seconds on one of 4 instances and `all` on all of them.
+Schedule ofForms(size_t count, double one, double all, Costs &costs) {
+  Machine machine = smallMachine();
+  machine.cores[0].count = 4, machine.cores[0].either = true;
+  WorkGraph graph;
+  graph.regions.resize(2);
+  for (OperationId id = 0; id < count; ++id) {
+    Operation &op = graph.operations.emplace_back();
+    op.name = "op" + std::to_string(id);
+    op.core = CoreKind::Tensor;
+    graph.regions[kMicrobatchRegion].operations.push_back(id);
+    OperationCost &cost = costs.operations.emplace_back();
+    cost.core = 0, cost.instances = 4, cost.time = Seconds(all);
+    cost.transfer.resize(machine.memories.size());
+    cost.bytes.resize(machine.memories.size());
+    OperationCost alone = cost;
+    alone.instances = 1, alone.time = Seconds(one);
+    costs.alternatives[id].push_back(alone);
+  }
+  return std::get<Schedule>(scheduleStep(graph, machine, costs));
+}
+
+TEST(ScheduleStep, ChoosesOneInstanceOrAll) {
+  // Four at a time in 3 s each, or one after the other in 1 s each.
+  Costs together;
+  Schedule four = ofForms(4, 3, 1, together);
+  EXPECT_EQ(four.step.value, 3'000'000'000'000);
+  EXPECT_EQ(four.bound, four.step);
+  for (const OperationCost &cost : together.operations)
+    EXPECT_EQ(cost.instances, 1);
+  std::set<int> instances;
+  for (const Slot &slot : four.regions[0].slots)
+    instances.insert(slot.instance);
+  EXPECT_EQ(instances.size(), 4u);
+  Costs apart;
+  Schedule two = ofForms(2, 3, 1, apart);
+  EXPECT_EQ(two.step.value, 2'000'000'000'000);
+  for (const OperationCost &cost : apart.operations)
+    EXPECT_EQ(cost.instances, 4);
+  Costs mixed; // four on one each, then one on all
+  EXPECT_EQ(ofForms(5, 3, 1, mixed).step.value, 4'000'000'000'000);
 }
 
 } // namespace

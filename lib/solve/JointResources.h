@@ -1,0 +1,15 @@
+// Resources that follow from others: what makes two tasks exclude each other across resources.
+#pragma once
+#include "lib/model/SchedulingProblem.h"
+
+namespace accord {
+
+/// Adds one resource for each of the first `count` (in their order) that some tasks need besides
+/// others that none of these can run with: an operation that takes all of a memory's bandwidth
+/// stands in the way of each one on a core, though it does not use that core. The new one is used
+/// like the old one, and wholly by those other tasks: the longest first (the first among equals)
+/// that exclude all that use it and all that were taken before, whatever their modes. No schedule
+/// is lost; bounds by work on one resource see both. O(tasks^2 * modes^2 * usage).
+void addJointResources(SchedulingProblem &problem, size_t count);
+
+} // namespace accord
