@@ -17,6 +17,8 @@ using Status = SchedulingResult::Status;
 
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
+/// Tasks placed: a few milliseconds, for problems so small that a share per task tries little.
+constexpr double kLeastListWork = 8000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
 constexpr size_t kMostForRounds = 500;
 constexpr size_t kMostForWindows = 20'000;
@@ -57,7 +59,8 @@ public:
     double passes = options.effort == 0 ? 0 : 8 * std::pow(4.0, options.effort - 4.0);
     double most = std::ldexp(1.0, 21) * std::pow(2.0, options.effort - 10.0);
     double n = static_cast<double>(in.size());
-    listWork = static_cast<int64_t>(std::max(std::min(passes * n, most), 2 * n * options.effort));
+    listWork = static_cast<int64_t>(std::max({std::min(passes * n, most), 2 * n * options.effort,
+                                              options.effort == 0 ? 0.0 : kLeastListWork}));
     solverWork = options.effort < 6
                      ? 0
                      : static_cast<uint64_t>(2.5e8 * std::pow(2.0, options.effort - 10.0));
