@@ -47,6 +47,8 @@ if not lit_config.params.get("fast"):
     config.available_features.add("slow")
 if shutil.which(config.accord_cc):
     config.available_features.add("cc")
+if shutil.which("cvc5"):
+    config.available_features.add("cvc5")
 if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):

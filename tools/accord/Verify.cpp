@@ -47,9 +47,9 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   }
   for (const Issue &finding : proof.findings)
     fmt::print(stderr, "{}: error[{}]: {}\n",
-               finding.at.file.empty() || !scheduled
+               finding.location.file.empty() || !scheduled
                    ? path
-                   : fmt::format("{}:{}:{}", finding.at.file, finding.at.line, finding.at.column),
+                   : fmt::format("{}:{}:{}", finding.location.file, finding.location.line, finding.location.column),
                finding.code, finding.message);
   if (!json)
     llvm::outs() << fmt::format(
