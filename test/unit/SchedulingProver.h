@@ -113,11 +113,11 @@ private:
           continue;
         known[{a, b}] = true;
         order(a, b, 0);
-        steps.push_back({Rule::Pair, b, a, true, earliest[a] + duration[a], 0, 0});
+        steps.push_back({Rule::Pair, b, a, true, earliest[a] + duration[a], 0, 0, {}});
         earliest[b] = std::max(earliest[b], steps.back().time);
         if (closed(b))
           return true;
-        if (move({Rule::Pair, a, b, false, latest[b] - duration[a], 0, 0}))
+        if (move({Rule::Pair, a, b, false, latest[b] - duration[a], 0, 0, {}}))
           return true;
       }
     return false;
@@ -158,8 +158,8 @@ private:
             while (last >= earliest[t] && !possible(last))
               --last;
             Rule rule = all ? Rule::Energy : Rule::Compulsory;
-            if (move({rule, t, r, true, first, from, to}) ||
-                move({rule, t, r, false, last, from, to}))
+            if (move({rule, t, r, true, first, from, to, {}}) ||
+                move({rule, t, r, false, last, from, to, {}}))
               return true;
           }
     return false;
