@@ -119,7 +119,8 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
   if (best->compute.value > whole.time.value * (1 + 1e-9))
     mapped.compute.formula +=
         fmt::format(", in tiles {:.6g} times as long", best->compute / whole.time);
-  mapped.traffic.gap = best->exact ? 0 : std::min(best->gap, gapOf(*best, levels, whole.time, limits, tensors));
+  mapped.traffic.gap =
+      best->exact ? 0 : std::min(best->gap, gapOf(*best, levels, whole.time, limits, tensors));
   mapped.traffic.text = textOf(grouped.nest, levels, *best, mapped.traffic.gap);
   mapped.traffic.bytes.resize(query.machine.memories.size());
   mapped.traffic.bytes[levels.size() - 1] = feed;

@@ -18,7 +18,7 @@ using Status = SchedulingResult::Status;
 /// Problems above are scheduled by parallel lists, not by populations of serial ones.
 constexpr size_t kMostForPopulations = 1500;
 /// Tasks placed: a few milliseconds, for problems so small that a share per task tries little.
-constexpr double kLeastListWork = 8000;
+constexpr double kLeastListWork = 50'000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
 constexpr size_t kMostForRounds = 500;
 constexpr size_t kMostForWindows = 20'000;

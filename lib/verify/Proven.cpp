@@ -108,9 +108,8 @@ void addJoint(SchedulingProblem &problem, size_t cores) {
     if (time[t] > 0)
       order.push_back(t);
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return time[a] != time[b] ? time[a] > time[b] : a < b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return time[a] != time[b] ? time[a] > time[b] : a < b; });
   std::vector<std::vector<char>> uses(cores, std::vector<char>(count));
   for (size_t t = 0; t < count; ++t)
     for (const auto &mode : problem.tasks[t].modes)

@@ -37,4 +37,3 @@ BENCHMARK(BM_ScheduleLayered)
     ->Range(64, 16384)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
-

@@ -364,7 +364,8 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
                              (random() & 1) != 0,
                              static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
                              static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
-                             static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)), {}};
+                             static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
+                             {}};
             b.steps.push_back(s);
             std::vector<Issue> issues = verify(p, b);
             if (issues.empty())

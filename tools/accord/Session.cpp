@@ -259,7 +259,8 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
   // The passes run on a module of their own, so that what is already built stays as it is.
   mlir::OwningOpRef<mlir::ModuleOp> own = mlir::ModuleOp::create(model.getLoc());
   model->moveBefore(own->getBody(), own->getBody()->end());
-  std::string build = "inline-single-repeats,build-training-graph,dnn.training_graph(gather-gradients)";
+  std::string build =
+      "inline-single-repeats,build-training-graph,dnn.training_graph(gather-gradients)";
   if (policy != "none")
     build = "recompute{policy=" + policy + "}," + build;
   build = "expand-recurrent," + build;

@@ -49,7 +49,8 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     fmt::print(stderr, "{}: error[{}]: {}\n",
                finding.location.file.empty() || !scheduled
                    ? path
-                   : fmt::format("{}:{}:{}", finding.location.file, finding.location.line, finding.location.column),
+                   : fmt::format("{}:{}:{}", finding.location.file, finding.location.line,
+                                 finding.location.column),
                finding.code, finding.message);
   if (!json)
     llvm::outs() << fmt::format(
