@@ -22,14 +22,14 @@ struct Tile {
 };
 
 struct OperationCost {
-  int core = -1; ///< index into Machine::cores; -1: no core needed (view) or a repeat
-  /// Of `core` that it runs on, while it runs; 0: as the core says (`instancesPerOperation`). A
-  /// fused operation holds all instances of each core that its parts use.
+  int core = -1;            ///< index into Machine::cores; -1: no core needed (view) or a repeat
+  /// Of `core` that it runs on, while it runs; 0: as the core says (`instancesPerOperation`). A fused operation holds
+  /// all instances of each core that its parts use.
   int64_t instances = 0;
-  Seconds time;                  ///< of one execution
-  Cycles cycles;                 ///< time in the machine's clock, 0 when it states none
-  Seconds compute;               ///< at the core's peak
-  std::vector<Bytes> bytes;      ///< per memory level, as in Machine::memories
+  Seconds time;             ///< of one execution
+  Cycles cycles;            ///< time in the machine's clock, 0 when it states none
+  Seconds compute;          ///< at the core's peak
+  std::vector<Bytes> bytes; ///< per memory level, as in Machine::memories
   std::vector<Seconds> transfer; ///< per memory level
   std::vector<Tile> tiles; ///< by memory, of an operation whose traffic follows from a mapping
   /// No mapping takes less than (1 - gap) of this one's time: above 0 where the search for tiles
@@ -55,8 +55,7 @@ inline bool holds(const OperationCost &cost, int core) {
   return cost.core == core;
 }
 
-/// Of the instances of a core, how many an operation holds while it runs: 0 where it does not use
-/// the core.
+/// Of the instances of a core, how many an operation holds while it runs: 0 where it does not use the core.
 inline int64_t heldInstances(const Machine &machine, const OperationCost &cost, int core) {
   if (!holds(cost, core))
     return 0;
@@ -69,8 +68,8 @@ inline int64_t heldInstances(const Machine &machine, const OperationCost &cost, 
 struct Costs {
   std::vector<OperationCost>
       operations; ///< by OperationId; a repeat's is filled from its body's schedule
-  /// Other forms of an operation that were priced, where the scheduler may choose (`Core::either`):
-  /// on another number of instances. What stands in `operations` is one that is not here.
+  /// Other forms of an operation that were priced, where the scheduler may choose (`Core::either`): on another number
+  /// of instances. What stands in `operations` is one that is not here.
   std::map<OperationId, std::vector<OperationCost>> alternatives;
   std::vector<std::string> assumptions; ///< every default that changes a number, in words
 };

@@ -25,12 +25,11 @@ struct Memory {
   Seconds latency;
   JoulesPerByte energy;
   bool doubleBuffered = false;
-  /// Ports together move ports * width * clock at most; 0 when not stated. Ports and banks of one
-  /// memory work at once.
+  /// Ports together move ports * width * clock at most; 0 when not stated. Ports and banks of one memory work at once.
   int64_t ports = 0, banks = 0;
   double portBytesPerCycle = 0;
-  double efficiency = 1;                 ///< share of `bandwidth` that long transfers reach
-  Bytes sector;                          ///< smallest piece it reads or writes; 0 when not stated
+  double efficiency = 1; ///< share of `bandwidth` that long transfers reach
+  Bytes sector;          ///< smallest piece it reads or writes; 0 when not stated
   std::map<std::string, Origin> origins; ///< by key: "capacity", "bandwidth", …
 };
 
@@ -43,22 +42,18 @@ struct Core {
   std::map<std::string, FlopsPerSecond> peak;
   int64_t rows = 0, cols = 0, lanes = 0; ///< 0 when only the peak is known
   std::string dataflow;
-  int reads = -1; ///< index into Machine::memories of the level it reads
-  double efficiency =
-      1; ///< share of the peak that large work reaches; 1 unless the file states one
-  /// Work of one operation at which half of `efficiency` is reached: share = efficiency * flops /
-  /// (flops + halfWork).
+  int reads = -1;        ///< index into Machine::memories of the level it reads
+  double efficiency = 1; ///< share of the peak that large work reaches; 1 unless the file states one
+  /// Work of one operation at which half of `efficiency` is reached: share = efficiency * flops / (flops + halfWork).
   Flops halfWork;
   bool overlapFill = false;  ///< an array fills for the next fold while this one computes
   bool overlapDrain = false; ///< … and drains the last one
-  /// Whether each operation runs on one instance (others on the others) instead of being spread
-  /// over all.
+  /// Whether each operation runs on one instance (others on the others) instead of being spread over all.
   bool oneEach = false;
-  /// The scheduler decides for each operation whether it runs on one instance or is spread over
-  /// all. Costs of both forms are those with `oneEach` true and false.
+  /// The scheduler decides for each operation whether it runs on one instance or is spread over all. Costs of both
+  /// forms are those with `oneEach` true and false.
   bool either = false;
-  /// Cycles of one element in a lane, by kind of operation ("exp", "layer_norm"): replaces FLOP per
-  /// lane and cycle.
+  /// Cycles of one element in a lane, by kind of operation ("exp", "layer_norm"): replaces FLOP per lane and cycle.
   std::map<std::string, double> cyclesOf;
   std::map<std::string, Origin> origins;
 };
@@ -74,8 +69,7 @@ struct Machine {
   Hertz clock;
   std::vector<Memory> memories; ///< from the farthest (device memory, index 0) to the nearest
   std::vector<Core> cores;
-  /// What the host and the runtime add: to each operation that runs on a core, to each micro-batch,
-  /// to each step.
+  /// What the host and the runtime add: to each operation that runs on a core, to each micro-batch, to each step.
   struct HostCost {
     Seconds kernel, microbatch, step;
   } host;
@@ -85,7 +79,7 @@ struct Machine {
   std::map<std::string, JoulesPerFlop> energyPerFlopOf;
   BytesPerSecond hostBandwidth; ///< from the host's memory to the device's; 0 when not stated
   SquareMetres area;            ///< of the chip: stated, or of its parts; 0 when neither is known
-  std::string costModel;        ///< empty: chosen by what the cores state; else a registered name
+  std::string costModel; ///< empty: chosen by what the cores state; else a registered name
   SourceLocation location;
   std::map<std::string, Origin> origins;
 };
@@ -93,8 +87,8 @@ struct Machine {
 /// Peak of one instance of a core: stated for the type, or one multiply-accumulate per cell of its
 /// array (one operation per lane) and cycle. 0 if the machine states none of these.
 FlopsPerSecond peakOfOne(const Machine &machine, const Core &core, const std::string &type);
-/// How many instances of a core one operation runs on: all, or one where each has its own. Where
-/// either may be, `OperationCost::instances` tells.
+/// How many instances of a core one operation runs on: all, or one where each has its own. Where either may be,
+/// `OperationCost::instances` tells.
 inline int64_t instancesPerOperation(const Core &core) { return core.oneEach ? 1 : core.count; }
 /// How many operations a core runs at a time at most: one if each is spread over all instances.
 inline int64_t operationsAtOnce(const Core &core) {
@@ -104,11 +98,10 @@ inline int64_t operationsAtOnce(const Core &core) {
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type);
 /// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.
 double flopsPerCycle(const Core &core);
-/// Whether a memory is filled while what it holds is used: it is double buffered, or a cache. Any
-/// other is filled before.
+/// Whether a memory is filled while what it holds is used: it is double buffered, or a cache. Any other is filled
+/// before.
 bool overlapsTransfers(const Memory &memory);
-/// How many memories the operands of a core pass: `memories` 0 up to the one it reads; all where it
-/// states none.
+/// How many memories the operands of a core pass: `memories` 0 up to the one it reads; all where it states none.
 size_t levelsOf(const Machine &machine, const Core &core);
 
 } // namespace accord

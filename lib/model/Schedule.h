@@ -1,5 +1,4 @@
-// When each operation runs on which core, hierarchically: one schedule per region, repeats as
-// units.
+// When each operation runs on which core, hierarchically: one schedule per region, repeats as units.
 #pragma once
 #include "lib/model/SchedulingResult.h"
 #include "lib/model/WorkGraph.h"
@@ -16,19 +15,17 @@ struct Slot {
 };
 
 struct RegionSchedule {
-  std::vector<Slot> slots;   ///< sorted by start, then operation
-  Picoseconds length;        ///< of one iteration; a repeat takes count * length
-  Picoseconds criticalPath;  ///< longest dependence chain of one iteration (unlimited cores)
+  std::vector<Slot> slots; ///< sorted by start, then operation
+  Picoseconds length;      ///< of one iteration; a repeat takes count * length
+  Picoseconds criticalPath; ///< longest dependence chain of one iteration (unlimited cores)
   Picoseconds resourceBound; ///< most loaded core kind or memory level
-  /// Of a top region without repeats: what the scheduler proved of one iteration in its order,
-  /// without what it costs the host, where that is more than critical path and work alone. Tasks
-  /// are the region's operations in their order; resources are cores, then memories, then networks
-  /// by name. Else of kind Nothing.
+  /// Of a top region without repeats: what the scheduler proved of one iteration in its order, without what it costs
+  /// the host, where that is more than critical path and work alone. Tasks are the region's operations in their order;
+  /// resources are cores, then memories, then networks by name. Else of kind Nothing.
   SchedulingBound proven;
 };
 
-/// Slack of one operation inside its region (hierarchical: a repeat has one slack for all its
-/// iterations).
+/// Slack of one operation inside its region (hierarchical: a repeat has one slack for all its iterations).
 struct Timing {
   Picoseconds earliest, latest; ///< ASAP and ALAP start, relative to the region
   Picoseconds slack() const { return latest - earliest; }
@@ -38,7 +35,7 @@ struct Schedule {
   std::vector<RegionSchedule> regions; ///< by RegionId
   Picoseconds step;                    ///< microbatches * regions[0].length + regions[1].length
   Picoseconds bound;                   ///< proven lower bound on `step` under the same costs
-  std::string proof; ///< what proves it: "critical path", "core tc", "memory hbm bandwidth"
+  std::string proof;                   ///< what proves it: "critical path", "core tc", "memory hbm bandwidth"
 };
 
 } // namespace accord
