@@ -5,13 +5,11 @@
 
 namespace accord::solve {
 
-/// Energetic reasoning looks at all pairs of times for all tasks.
-constexpr size_t kMostForEnergy = 150;
 /// Tables of pairs of tasks.
 constexpr size_t kMostForPairs = 600;
 
-Propagator::Propagator(const Instance &in, int64_t horizon)
-    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), after(in.size()),
+Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
+    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic), after(in.size()),
       before(in.size()), users(in.problem.resources.size()) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
@@ -277,7 +275,7 @@ bool Propagator::run() {
     changed = false;
     if (!chains() || !pairs() || !compulsory())
       return false;
-    if (!changed && !(in.size() <= kMostForEnergy ? energy() : sets()))
+    if (!changed && !(in.size() <= energetic ? energy() : sets()))
       return false;
   } while (changed);
   return true;

@@ -9,7 +9,8 @@ namespace accord::solve {
 /// for every schedule of at most the horizon. For problems of up to some hundred tasks.
 class Propagator {
 public:
-  Propagator(const Instance &instance, int64_t horizon);
+  /// `energetic`: reasoning about all intervals, for problems of up to so many tasks.
+  Propagator(const Instance &instance, int64_t horizon, size_t energetic = 150);
   /// False: no schedule of at most the horizon exists; `steps` prove it.
   bool run();
 
@@ -31,6 +32,7 @@ private:
   bool deduce(const SchedulingStep &step);
 
   const Instance &in;
+  size_t energetic;
   bool changed = false;
   std::vector<std::vector<Edge>> after, before; ///< with the orders found
   std::vector<std::vector<char>> reaches;       ///< by precedences

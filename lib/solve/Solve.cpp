@@ -174,9 +174,9 @@ private:
     if (in.size() > (options.effort < 6 ? 300 : kMostForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
-    while (low < high && !stopped()) {
+    while (high - low > (high >> 20) && !stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
-      Propagator propagator(in, middle);
+      Propagator propagator(in, middle, options.effort < 6 ? 48 : 150);
       if (propagator.run()) {
         high = middle;
         continue;
