@@ -10,6 +10,14 @@ using namespace accord::testing;
 
 namespace {
 
+std::vector<std::string> messages(const SchedulingProblem &problem,
+                                  const SchedulingResult &result) {
+  std::vector<std::string> list;
+  for (const Issue &issue : verify(problem, result))
+    list.push_back(issue.message);
+  return list;
+}
+
 TEST(SchedulingMlir, GivesBackWhatWasWritten) {
   for (Family family : kFamilies)
     for (unsigned seed = 1; seed <= 25; ++seed) {
@@ -23,8 +31,8 @@ TEST(SchedulingMlir, GivesBackWhatWasWritten) {
       const auto &[again, answer] = std::get<ScheduledProblem>(read);
       ASSERT_TRUE(answer);
       EXPECT_EQ(schedulingMlir(again, &*answer), text);
-      // Not only the text: what is read must prove what was written.
-      EXPECT_TRUE(verify(again, *answer).empty()) << text;
+      // Not only the text: what is read proves as much as what was written.
+      EXPECT_EQ(messages(again, *answer), messages(problem, result)) << text;
       EXPECT_EQ(answer->solution.start, result.status == SchedulingResult::Status::Feasible
                                             ? result.solution.start
                                             : std::vector<int64_t>());
