@@ -59,7 +59,8 @@ public:
   /// Of each way, in the order of `Algorithm`.
   std::vector<CollectiveCost> all(Bytes payload) const;
   /// `cost(payload).time` is the least of them for every payload above zero; empty where nothing is
-  /// exchanged. Hierarchical ways are made of the parts' own; what never is the fastest is left out.
+  /// exchanged. Hierarchical ways are made of the parts' own; what never is the fastest is left
+  /// out.
   std::vector<CollectiveTerms> terms() const;
 
 private:

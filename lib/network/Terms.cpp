@@ -104,8 +104,8 @@ std::vector<CollectiveTerms> undominated(const std::vector<CollectiveTerms> &way
       if (v == w || out[v] || !ways[v].trees.empty())
         continue;
       auto most = bound(ways[v], true, false);
-      out[w] = noMore(most, bound(ways[w], false, false)) ||
-               noMore(most, bound(ways[w], false, true));
+      out[w] =
+          noMore(most, bound(ways[w], false, false)) || noMore(most, bound(ways[w], false, true));
     }
   std::vector<CollectiveTerms> left;
   for (size_t w = 0; w < ways.size(); ++w)

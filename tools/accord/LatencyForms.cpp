@@ -28,7 +28,12 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, boo
       return SampledWork{std::move(*work), std::move(*found)};
     return std::nullopt;
   };
-  auto made = latencyModelOf(plan, session.sequence(), sampleAt);
+  return reportedModel(session, latencyModelOf(plan, session.sequence(), sampleAt), needed);
+}
+
+std::optional<LatencyModel> reportedModel(Session &session, std::variant<LatencyModel, Issue> made,
+                                          bool needed) {
+  Diagnostics &diags = session.diagnostics();
   if (auto *issue = std::get_if<Issue>(&made)) {
     std::string message = "no latency model for this job: " + issue->message;
     if (needed)

@@ -1,0 +1,63 @@
+// Which plans of several parallel degrees have the same operations.
+#include "lib/latency/ClusterBuilder.h"
+#include <algorithm>
+
+namespace accord {
+
+bool sameWork(const WorkGraph &a, const Costs &ofA, const WorkGraph &b, const Costs &ofB) {
+  if (a.operations.size() != b.operations.size() || a.regions.size() != b.regions.size() ||
+      a.values.size() != b.values.size() || a.residents.size() != b.residents.size())
+    return false;
+  for (size_t i = 0; i < a.operations.size(); ++i) {
+    const Operation &x = a.operations[i], &y = b.operations[i];
+    if (x.name != y.name || x.kind != y.kind || x.region != y.region || x.flops != y.flops ||
+        x.bytesRead != y.bytesRead || x.bytesWritten != y.bytesWritten ||
+        x.parts.size() != y.parts.size() || x.exchange.has_value() != y.exchange.has_value())
+      return false;
+    if (x.exchange &&
+        (x.exchange->kind != y.exchange->kind || x.exchange->axis != y.exchange->axis ||
+         x.exchange->payload != y.exchange->payload))
+      return false;
+    const OperationCost &c = ofA.operations[i], &d = ofB.operations[i];
+    bool exchanged = x.exchange && x.core == CoreKind::Network;
+    if (c.core != d.core || (!exchanged && x.body == kNone && c.time != d.time))
+      return false;
+  }
+  for (size_t i = 0; i < a.regions.size(); ++i)
+    if (a.regions[i].count != b.regions[i].count)
+      return false;
+  for (size_t i = 0; i < a.values.size(); ++i)
+    if (a.values[i].bytes != b.values[i].bytes)
+      return false;
+  for (size_t i = 0; i < a.residents.size(); ++i)
+    if (a.residents[i].bytes != b.residents[i].bytes)
+      return false;
+  return true;
+}
+
+std::vector<PricingGroup>
+pricingGroups(const ClusterJob &job,
+              const std::function<bool(const DegreePlan &, const DegreePlan &)> &sameAt) {
+  std::vector<const DegreePlan *> sorted;
+  for (const DegreePlan &one : job.plans)
+    sorted.push_back(&one);
+  std::sort(sorted.begin(), sorted.end(), [](const DegreePlan *a, const DegreePlan *b) {
+    return std::pair(a->tensor, a->data) < std::pair(b->tensor, b->data);
+  });
+  std::vector<PricingGroup> groups;
+  for (const DegreePlan *one : sorted) {
+    auto same = std::find_if(groups.begin(), groups.end(), [&](const PricingGroup &group) {
+      const DegreePlan &first = *group.plans.front();
+      return group.tensor == one->tensor &&
+             sameWork(first.plan.graph, first.plan.costs, one->plan.graph, one->plan.costs) &&
+             sameAt(first, *one);
+    });
+    if (same == groups.end())
+      groups.push_back({one->tensor, {one}});
+    else
+      same->plans.push_back(one);
+  }
+  return groups;
+}
+
+} // namespace accord
