@@ -44,11 +44,18 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
 
 std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
                                                     const MachineNodes &machine,
-                                                    const PricedStep &priced) const {
+                                                    const PricedSteps &priced,
+                                                    NodeId microbatches) const {
   Expressions &e = model.nodes;
   StepNodes nodes;
-  nodes.micro = lengthOf(kMicrobatchRegion, model, priced.durations);
-  nodes.update = lengthOf(kUpdateRegion, model, priced.durations);
+  auto length = [&](RegionId region) {
+    NodeId once = lengthOf(region, model, priced.once.durations),
+           again = priced.again.durations == priced.once.durations
+                       ? once
+                       : lengthOf(region, model, priced.again.durations);
+    return e.select(microbatches, {{1, once}, {2, again}});
+  };
+  nodes.micro = length(kMicrobatchRegion), nodes.update = length(kUpdateRegion);
   const Machine::HostCost &host = plan.machine.host;
   if (host.microbatch.value > 0 || host.step.value > 0) {
     // Where the plan's step counts them, so does the model.
@@ -56,14 +63,18 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
     NodeId updateHost = e.add(nodes.update, e.integer(Picoseconds::ceil(host.step).value));
     std::vector<double> own = machine.at.empty() ? model.initial() : machine.at;
     own[kMicrobatch] = static_cast<double>(plan.graph.microbatch);
+    if (auto data = model.argument("data_parallel"))
+      own[kBatch] = static_cast<double>(plan.batch) * own[*data];
     Evaluation at(e, std::move(own));
     if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) ==
         plan.schedule.step.value)
       nodes.micro = withHost, nodes.update = updateHost;
   }
   std::vector<NodeId> all = {e.integer(0)};
-  for (NodeId duration : priced.durations)
-    all.push_back(duration);
+  for (const PricedStep *step : {&priced.once, &priced.again})
+    for (NodeId duration : step->durations)
+      if (std::find(all.begin(), all.end(), duration) == all.end())
+        all.push_back(duration);
   nodes.slowest = e.maximum(all);
   std::vector<NodeId> sets = {e.integer(0)};
   for (const LiveSet &set : liveSets) {
@@ -72,9 +83,9 @@ std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
   }
   nodes.bytes = e.maximum(sets);
   Polynomial one = Polynomial::constant(0), update = one;
-  for (OperationId id = 0; id < priced.flops.size(); ++id) {
+  for (OperationId id = 0; id < priced.once.flops.size(); ++id) {
     Polynomial &sum = inUpdate(id) ? update : one;
-    auto more = add(sum, priced.flops[id], executions[id]);
+    auto more = add(sum, priced.once.flops[id], executions[id]);
     if (!more)
       return Issue{"A0707", "the FLOPs of a micro-batch leave 64 bits", {}, {}};
     sum = *more;

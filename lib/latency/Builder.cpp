@@ -16,8 +16,9 @@ bool close(double a, double b) {
 } // namespace
 
 LatencyBuilder::LatencyBuilder(const Plan &plan, const std::vector<LatencySample> &samples,
-                               PolynomialFit points, const LatencyFitOptions &options)
-    : plan(plan), samples(samples), points(std::move(points)), options(options) {}
+                               PolynomialFit points, const LatencyFitOptions &options,
+                               const std::vector<LatencySample> &again)
+    : plan(plan), samples(samples), again(again), points(std::move(points)), options(options) {}
 
 bool LatencyBuilder::inUpdate(OperationId id) const {
   RegionId region = plan.graph.operations[id].region;
@@ -177,9 +178,10 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t mostMicrobatch) const
   return all;
 }
 
-std::variant<PricedStep, Issue> LatencyBuilder::price(LatencyModel &model,
-                                                      const MachineNodes &machine) const {
-  OperationFit fit(plan, samples, points, model.nodes, machine, samples.size() == 1);
+std::variant<PricedStep, Issue>
+LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,
+                      const std::vector<LatencySample> &from) const {
+  OperationFit fit(plan, from, points, model.nodes, machine, from.size() == 1);
   PricedStep step;
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
     const Operation &op = plan.graph.operations[id];
@@ -201,6 +203,18 @@ std::variant<PricedStep, Issue> LatencyBuilder::price(LatencyModel &model,
   return step;
 }
 
+std::variant<PricedSteps, Issue> LatencyBuilder::price(LatencyModel &model,
+                                                       const MachineNodes &machine) const {
+  PricedSteps both;
+  for (auto [priced, from] : {std::pair(&both.once, &samples), {&both.again, &again}}) {
+    auto found = price(model, machine, from->empty() ? samples : *from);
+    if (auto *issue = std::get_if<Issue>(&found))
+      return *issue;
+    *priced = std::move(std::get<PricedStep>(found));
+  }
+  return both;
+}
+
 std::variant<LatencyModel, Issue> LatencyBuilder::build(int64_t mostMicrobatch) {
   LatencyModel model;
   model.name = cName(plan.graph.model);
@@ -215,13 +229,13 @@ std::variant<LatencyModel, Issue> LatencyBuilder::build(int64_t mostMicrobatch) 
   auto priced = price(model, machine);
   if (auto *issue = std::get_if<Issue>(&priced))
     return *issue;
-  if (const std::string &fixed = std::get<PricedStep>(priced).fixed; !fixed.empty())
+  if (const std::string &fixed = std::get<PricedSteps>(priced).once.fixed; !fixed.empty())
     holdMachine(model, fixed);
   NodeId batch = e.argument(kBatch);
   model.guards.push_back({machine.microbatch, batch, "the micro-batch is larger than the batch"});
   NodeId microbatches = e.ceilDivide(batch, machine.microbatch);
   model.labels.push_back({microbatches, "micro-batches in a step"});
-  auto nodes = step(model, machine, std::get<PricedStep>(priced));
+  auto nodes = step(model, machine, std::get<PricedSteps>(priced), microbatches);
   if (auto *issue = std::get_if<Issue>(&nodes))
     return *issue;
   if (auto issue = finishModel(model, std::get<StepNodes>(nodes), microbatches, longest))

@@ -13,6 +13,11 @@ struct PricedStep {
   std::string fixed;             ///< as PricedOperation::fixed, of the first that has one
 };
 
+/// Where it is one micro-batch, and where it is several: gradients are then read to be added up.
+struct PricedSteps {
+  PricedStep once, again;
+};
+
 /// What a step is made of, all integers.
 struct StepNodes {
   NodeId micro = kNoNode, update = kNoNode; ///< picoseconds of a micro-batch, of the update
@@ -24,7 +29,7 @@ struct StepNodes {
 class LatencyBuilder {
 public:
   LatencyBuilder(const Plan &plan, const std::vector<LatencySample> &samples, PolynomialFit points,
-                 const LatencyFitOptions &options);
+                 const LatencyFitOptions &options, const std::vector<LatencySample> &again = {});
   /// What does not depend on the range of the micro-batch: order of the schedule, memory.
   std::optional<Issue> prepare();
   std::optional<Issue> prepareOrder();
@@ -35,9 +40,9 @@ public:
   // The parts of `build`, for models of several steps.
   /// Batch, micro-batch, sequence.
   std::vector<LatencyArgument> sizes(int64_t mostMicrobatch) const;
-  std::variant<PricedStep, Issue> price(LatencyModel &model, const MachineNodes &machine) const;
+  std::variant<PricedSteps, Issue> price(LatencyModel &model, const MachineNodes &machine) const;
   std::variant<StepNodes, Issue> step(LatencyModel &model, const MachineNodes &machine,
-                                      const PricedStep &priced) const;
+                                      const PricedSteps &priced, NodeId microbatches) const;
   /// Operations are shorter, in picoseconds, so that sums fit.
   int64_t mostDuration() const { return longest; }
   void limitDuration(int64_t most) { longest = std::min(longest, most); }
@@ -47,6 +52,8 @@ public:
   const std::vector<RegionOrder> &order() const { return orders; }
 
 private:
+  std::variant<PricedStep, Issue> price(LatencyModel &model, const MachineNodes &machine,
+                                        const std::vector<LatencySample> &from) const;
   /// Bytes in device memory at one moment of the plan's schedule.
   struct LiveSet {
     std::string where; ///< "3.2 ms into the step: block.repeat"
@@ -60,6 +67,7 @@ private:
 
   const Plan &plan;
   const std::vector<LatencySample> &samples;
+  std::vector<LatencySample> again; ///< of several micro-batches; empty: `samples` are of both
   PolynomialFit points;
   const LatencyFitOptions &options;
   std::vector<RegionOrder> orders; ///< by region

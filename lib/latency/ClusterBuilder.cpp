@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -30,8 +31,8 @@ bool sameMemory(const MemoryUse &a, const MemoryUse &b) {
 } // namespace
 
 ClusterBuilder::ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &all,
-                               std::vector<std::vector<LatencySample>> samples,
-                               const LatencyFitOptions &options, ExchangeTerms &terms)
+                               std::vector<SampledSizes> samples, const LatencyFitOptions &options,
+                               ExchangeTerms &terms)
     : job(job), samples(std::move(samples)), options(options), terms(terms) {
   for (const PricingGroup &group : all)
     groups.push_back({&group, {}});
@@ -52,11 +53,14 @@ const DegreePlan &ClusterBuilder::own() const {
 std::optional<Issue> ClusterBuilder::prepare() {
   for (size_t g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];
-    if (auto issue = unusableSamples(group.of->plans.front()->plan, samples[g]))
-      return issue;
-    PolynomialFit points(pointsOf(samples[g]));
+    const auto &[once, again] = samples[g];
+    for (const auto *all : {&once, &again})
+      if (!all->empty())
+        if (auto issue = unusableSamples(group.of->plans.front()->plan, *all))
+          return issue;
+    PolynomialFit points(pointsOf(once));
     for (const DegreePlan *one : group.of->plans) {
-      auto builder = std::make_unique<LatencyBuilder>(one->plan, samples[g], points, options);
+      auto builder = std::make_unique<LatencyBuilder>(one->plan, once, points, options, again);
       if (auto issue = builder->prepareOrder())
         return issue;
       auto same = std::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
@@ -112,12 +116,15 @@ NodeId ClusterBuilder::joined(Expressions &e, NodeId StepNodes::*field) const {
 
 /// 1 where the pair of degrees has a plan or more devices than there are, else 0.
 NodeId ClusterBuilder::hasPlan(Expressions &e) const {
+  std::set<std::pair<int64_t, int64_t>> planned;
+  for (const DegreePlan &one : job.plans)
+    planned.insert({one.tensor, one.data});
   std::vector<std::pair<int64_t, NodeId>> byTensor;
   for (int64_t tensor : tensorDegrees) {
     std::vector<std::pair<int64_t, NodeId>> byData;
     for (int64_t data : dataDegrees)
-      byData.push_back(
-          {data, e.integer(steps.count({tensor, data}) || tensor * data > job.fabric->devices())});
+      byData.push_back({data, e.integer(planned.count({tensor, data}) ||
+                                        tensor * data > job.fabric->devices())});
     byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
   }
   return e.select(e.argument("tensor_parallel"), byTensor);
@@ -158,6 +165,7 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) 
   NodeId data = e.argument(dataAt);
   NodeId samplesOfReplica = e.ceilDivide(e.argument(kBatch), data);
   guards(model, samplesOfReplica);
+  NodeId microbatches = e.ceilDivide(samplesOfReplica, machine.microbatch);
   steps.clear();
   std::string fixed;
   for (Group &group : groups) {
@@ -176,13 +184,13 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) 
     auto priced = group.steps.front().builder->price(model, machine);
     if (auto *issue = std::get_if<Issue>(&priced))
       return *issue;
-    const auto &operations = std::get<PricedStep>(priced);
+    const auto &operations = std::get<PricedSteps>(priced);
     if (fixed.empty())
-      fixed = operations.fixed;
+      fixed = operations.once.fixed;
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
       machine.at[dataAt] = static_cast<double>(step.plans.front()->data);
-      auto nodes = step.builder->step(model, machine, operations);
+      auto nodes = step.builder->step(model, machine, operations, microbatches);
       if (auto *issue = std::get_if<Issue>(&nodes))
         return *issue;
       for (const DegreePlan *one : step.plans)
@@ -191,7 +199,6 @@ std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) 
   }
   if (!fixed.empty())
     holdMachine(model, fixed);
-  NodeId microbatches = e.ceilDivide(samplesOfReplica, machine.microbatch);
   model.labels.push_back({samplesOfReplica, "samples of a replica"});
   model.labels.push_back({microbatches, "micro-batches in a step"});
   StepNodes chosen;

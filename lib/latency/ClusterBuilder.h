@@ -18,7 +18,7 @@ class ClusterBuilder {
 public:
   /// `samples`: by group.
   ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &groups,
-                 std::vector<std::vector<LatencySample>> samples, const LatencyFitOptions &options,
+                 std::vector<SampledSizes> samples, const LatencyFitOptions &options,
                  ExchangeTerms &terms);
   std::optional<Issue> prepare();
   std::variant<LatencyModel, Issue> build(int64_t mostMicrobatch);
@@ -43,7 +43,7 @@ private:
   void guards(LatencyModel &model, NodeId samples) const;
 
   const ClusterJob &job;
-  std::vector<std::vector<LatencySample>> samples;
+  std::vector<SampledSizes> samples;
   const LatencyFitOptions &options;
   ExchangeTerms &terms;
   std::vector<Group> groups;
@@ -56,7 +56,7 @@ private:
 /// too.
 std::vector<PricingGroup>
 pricingGroups(const ClusterJob &job,
-              const std::function<bool(const DegreePlan &, const DegreePlan &)> &sameAt);
+              const std::function<bool(const DegreePlan &, const DegreePlan &)> &same);
 /// Whether operations, sizes and costs are the same but for exchanges among other numbers of
 /// devices.
 bool sameWork(const WorkGraph &a, const Costs &ofA, const WorkGraph &b, const Costs &ofB);

@@ -12,28 +12,30 @@ std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job,
     auto &slot = kept[{one.tensor, one.data}];
     if (!slot)
       slot = std::make_unique<KeptSamples>(
-          sequence.value_or(1), [&sampleAt, &one](int64_t b, std::optional<int64_t> s) {
-            auto work = sampleAt(one.tensor, one.data, b, s);
+          sequence.value_or(1), [&sampleAt, &one](int64_t b, int64_t of, std::optional<int64_t> s) {
+            auto work = sampleAt(one.tensor, one.data, b, of, s);
             if (work)
               work->graph.microbatches = one.plan.graph.microbatches;
             return work;
           });
     return *slot;
   };
-  // Equal at the plan's micro-batch is no proof; equal at another one as well leaves no line
-  // between them.
-  int64_t other = job.plans.front().plan.graph.microbatch == 1 ? 3 : 1;
-  auto sameAt = [&](const DegreePlan &a, const DegreePlan &b) {
+  // Equal at one micro-batch and number of them is no proof; equal at three leaves no line between.
+  auto same = [&](const DegreePlan &a, const DegreePlan &b) {
     std::string why;
-    const auto *x = samplesOf(a).at(other, sequence.value_or(1), why),
-               *y = samplesOf(b).at(other, sequence.value_or(1), why);
-    return x && y && sameWork(x->work.graph, x->work.costs, y->work.graph, y->work.costs);
+    for (auto [microbatch, of] : {std::pair(1, 1), {3, 1}, {1, 2}}) {
+      const auto *x = samplesOf(a).at(microbatch, of, sequence.value_or(1), why),
+                 *y = samplesOf(b).at(microbatch, of, sequence.value_or(1), why);
+      if (!x || !y || !sameWork(x->work.graph, x->work.costs, y->work.graph, y->work.costs))
+        return false;
+    }
+    return true;
   };
-  std::vector<PricingGroup> groups = pricingGroups(job, sameAt);
+  std::vector<PricingGroup> groups = pricingGroups(job, same);
   ExchangeTerms terms(*job.fabric);
   auto fit = [&](const std::vector<std::pair<int64_t, int64_t>> &points,
                  const LatencyFitOptions &options) -> std::variant<LatencyModel, Issue> {
-    std::vector<std::vector<LatencySample>> samples;
+    std::vector<SampledSizes> samples;
     for (const PricingGroup &group : groups) {
       auto found = samplesOf(*group.plans.front()).of(points, group.plans.front()->plan);
       if (auto *issue = std::get_if<Issue>(&found))

@@ -26,7 +26,8 @@ struct ClusterJob {
 
 /// As SampleAt, of the graph at these degrees.
 using DegreeSampleAt = std::function<std::optional<SampledWork>(
-    int64_t tensor, int64_t data, int64_t microbatch, std::optional<int64_t> sequence)>;
+    int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches,
+    std::optional<int64_t> sequence)>;
 
 /// Arguments: batch (of all replicas), micro-batch, sequence, tensor_parallel, data_parallel, the
 /// machine's, then bandwidth and latency of each network. Each replica takes batch / data_parallel

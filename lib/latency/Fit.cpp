@@ -40,13 +40,15 @@ std::optional<Issue> unusableSamples(const Plan &plan, const std::vector<Latency
 
 std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan,
                                                   const std::vector<LatencySample> &samples,
-                                                  const LatencyFitOptions &options) {
-  if (auto issue = unusableSamples(plan, samples))
-    return *issue;
+                                                  const LatencyFitOptions &options,
+                                                  const std::vector<LatencySample> &again) {
+  for (const auto *all : {&samples, &again})
+    if (auto issue = all->empty() ? std::nullopt : unusableSamples(plan, *all))
+      return *issue;
   std::vector<PolynomialFit::Point> points;
   for (const LatencySample &s : samples)
     points.push_back({s.microbatch, s.sequence});
-  LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options);
+  LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options, again);
   if (auto issue = builder.prepare())
     return *issue;
   auto model =
@@ -96,40 +98,44 @@ std::variant<LatencyModel, Issue> overGrids(int64_t microbatch, std::optional<in
   return fitAt({{microbatch, s}}, options);
 }
 
-const KeptSamples::Kept *KeptSamples::at(int64_t microbatch, int64_t at, std::string &why) {
+const KeptSamples::Kept *KeptSamples::at(int64_t microbatch, int64_t microbatches, int64_t at,
+                                         std::string &why) {
   for (const auto &k : kept)
-    if (k->microbatch == microbatch && k->sequence == at)
+    if (k->microbatch == microbatch && k->microbatches == microbatches && k->sequence == at)
       return k.get();
-  auto work = sampleAt(microbatch, at == sequence ? std::nullopt : std::optional(at));
+  auto work = sampleAt(microbatch, microbatches, at == sequence ? std::nullopt : std::optional(at));
   if (!work) {
     why = fmt::format("the training is not defined at micro-batch {} and sequence {}", microbatch,
                       at);
     return nullptr;
   }
-  kept.push_back(std::make_unique<Kept>(Kept{microbatch, at, std::move(*work)}));
+  kept.push_back(std::make_unique<Kept>(Kept{microbatch, microbatches, at, std::move(*work)}));
   return kept.back().get();
 }
 
-std::variant<std::vector<LatencySample>, Issue>
+std::variant<SampledSizes, Issue>
 KeptSamples::of(const std::vector<std::pair<int64_t, int64_t>> &points, const Plan &plan) {
+  SampledSizes samples;
   // The plan itself is a sample of its own sizes.
-  if (points.size() == 1 && points[0] == std::pair(plan.graph.microbatch, sequence))
-    return std::vector<LatencySample>{{plan.graph.microbatch, sequence, &plan.graph, &plan.costs}};
-  std::vector<LatencySample> samples;
-  std::string why;
-  for (auto [b, s] : points) {
-    const Kept *one = at(b, s, why);
-    if (!one)
-      return Issue{"A0707", why, {}, {}};
-    samples.push_back({b, s, &one->work.graph, &one->work.costs});
+  if (points.size() == 1 && points[0] == std::pair(plan.graph.microbatch, sequence)) {
+    samples.once = {{plan.graph.microbatch, sequence, &plan.graph, &plan.costs}};
+    return samples;
   }
+  std::string why;
+  for (auto [list, microbatches] : {std::pair(&samples.once, 1), {&samples.again, 2}})
+    for (auto [b, s] : points) {
+      const Kept *one = at(b, microbatches, s, why);
+      if (!one)
+        return Issue{"A0707", why, {}, {}};
+      list->push_back({b, s, &one->work.graph, &one->work.costs});
+    }
   return samples;
 }
 
 std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence,
                                                  const SampleAt &sampleAt) {
-  KeptSamples kept(sequence.value_or(1), [&](int64_t b, std::optional<int64_t> s) {
-    auto work = sampleAt(b, s);
+  KeptSamples kept(sequence.value_or(1), [&](int64_t b, int64_t of, std::optional<int64_t> s) {
+    auto work = sampleAt(b, of, s);
     if (work)
       work->graph.microbatches = plan.graph.microbatches;
     return work;
@@ -137,10 +143,11 @@ std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional
   return overGrids(plan.graph.microbatch, sequence,
                    [&](const std::vector<std::pair<int64_t, int64_t>> &points,
                        const LatencyFitOptions &options) -> std::variant<LatencyModel, Issue> {
-                     auto samples = kept.of(points, plan);
-                     if (auto *issue = std::get_if<Issue>(&samples))
+                     auto found = kept.of(points, plan);
+                     if (auto *issue = std::get_if<Issue>(&found))
                        return *issue;
-                     return fitLatencyModel(plan, std::get<0>(samples), options);
+                     const auto &samples = std::get<SampledSizes>(found);
+                     return fitLatencyModel(plan, samples.once, options, samples.again);
                    });
 }
 

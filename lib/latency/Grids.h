@@ -13,21 +13,26 @@ using FitAt = std::function<std::variant<LatencyModel, Issue>(
 std::variant<LatencyModel, Issue> overGrids(int64_t microbatch, std::optional<int64_t> sequence,
                                             const FitAt &fitAt);
 
+/// Of steps of one micro-batch, and of several; `again` is empty where `once` is of the plan's own.
+struct SampledSizes {
+  std::vector<LatencySample> once, again;
+};
+
 /// Each size is sampled once, whatever asks for it again.
 class KeptSamples {
 public:
   struct Kept {
-    int64_t microbatch, sequence;
+    int64_t microbatch, microbatches, sequence;
     SampledWork work;
   };
   /// `sequence`: of the plan, which is sampled without one.
   KeptSamples(int64_t sequence, SampleAt sampleAt)
       : sequence(sequence), sampleAt(std::move(sampleAt)) {}
   /// Null, and why.
-  const Kept *at(int64_t microbatch, int64_t at, std::string &why);
+  const Kept *at(int64_t microbatch, int64_t microbatches, int64_t at, std::string &why);
   /// They stay where they are as long as this. A0707: not defined at one of the sizes.
-  std::variant<std::vector<LatencySample>, Issue>
-  of(const std::vector<std::pair<int64_t, int64_t>> &points, const Plan &plan);
+  std::variant<SampledSizes, Issue> of(const std::vector<std::pair<int64_t, int64_t>> &points,
+                                       const Plan &plan);
 
 private:
   int64_t sequence;

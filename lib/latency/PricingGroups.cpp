@@ -37,7 +37,7 @@ bool sameWork(const WorkGraph &a, const Costs &ofA, const WorkGraph &b, const Co
 
 std::vector<PricingGroup>
 pricingGroups(const ClusterJob &job,
-              const std::function<bool(const DegreePlan &, const DegreePlan &)> &sameAt) {
+              const std::function<bool(const DegreePlan &, const DegreePlan &)> &same) {
   std::vector<const DegreePlan *> sorted;
   for (const DegreePlan &one : job.plans)
     sorted.push_back(&one);
@@ -46,16 +46,16 @@ pricingGroups(const ClusterJob &job,
   });
   std::vector<PricingGroup> groups;
   for (const DegreePlan *one : sorted) {
-    auto same = std::find_if(groups.begin(), groups.end(), [&](const PricingGroup &group) {
+    auto found = std::find_if(groups.begin(), groups.end(), [&](const PricingGroup &group) {
       const DegreePlan &first = *group.plans.front();
       return group.tensor == one->tensor &&
-             sameWork(first.plan.graph, first.plan.costs, one->plan.graph, one->plan.costs) &&
-             sameAt(first, *one);
+             first.plan.graph.operations.size() == one->plan.graph.operations.size() &&
+             same(first, *one);
     });
-    if (same == groups.end())
+    if (found == groups.end())
       groups.push_back({one->tensor, {one}});
     else
-      same->plans.push_back(one);
+      found->plans.push_back(one);
   }
   return groups;
 }

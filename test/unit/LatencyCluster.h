@@ -39,7 +39,7 @@ public:
     sequence = program->parameter(*job, "seq");
   }
 
-  std::optional<WorkGraph> graphAt(int64_t t, int64_t d, int64_t microbatch,
+  std::optional<WorkGraph> graphAt(int64_t t, int64_t d, int64_t microbatch, int64_t microbatches,
                                    std::optional<int64_t> s) {
     auto &own = built[{t, d, s.value_or(-1)}];
     if (!own) {
@@ -66,16 +66,16 @@ public:
     }
     auto graphs = own->getOps<dnn::TrainingGraphOp>();
     std::string why;
-    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), microbatch, 1, why);
+    return graphs.empty() ? std::nullopt
+                          : workGraphFrom(*graphs.begin(), microbatch, microbatches, why);
   }
 
   /// The plan that the degrees have on `on`, for `samples` of each replica.
   std::optional<Plan> planAt(int64_t t, int64_t d, int64_t microbatch, int64_t samples,
                              std::optional<int64_t> s = {}) {
-    auto graph = graphAt(t, d, microbatch, s);
+    auto graph = graphAt(t, d, microbatch, (samples + microbatch - 1) / microbatch, s);
     if (!graph)
       return std::nullopt;
-    graph->microbatches = (samples + microbatch - 1) / microbatch;
     SingleDeviceRequest request;
     request.job = job->name, request.batch = graph->microbatch * graph->microbatches;
     request.fabric = &fabric, request.axes = {{"tensor", t}, {"data", d}};
@@ -100,9 +100,9 @@ public:
     cluster.tensor = cluster.plans.front().tensor, cluster.data = cluster.plans.front().data;
     return clusterLatencyModelOf(
         cluster, sequence,
-        [&](int64_t t, int64_t d, int64_t b,
+        [&](int64_t t, int64_t d, int64_t b, int64_t of,
             std::optional<int64_t> s) -> std::optional<SampledWork> {
-          auto graph = graphAt(t, d, b, s);
+          auto graph = graphAt(t, d, b, of, s);
           EstimateOptions options;
           options.fabric = &fabric, options.axes = {{"tensor", t}, {"data", d}};
           auto costs = graph ? estimate(*graph, machine, options)

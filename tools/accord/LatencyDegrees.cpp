@@ -157,10 +157,10 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session) {
   priced.costModel = session.request().costModel;
   priced.threads = session.request().threads;
   priced.fabric = job->fabric;
-  auto sampleAt = [&](int64_t tensor, int64_t data, int64_t microbatch,
+  auto sampleAt = [&](int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches,
                       std::optional<int64_t> sequence) -> std::optional<SampledWork> {
     size_t before = session.diagnostics().errors();
-    auto work = session.workAt(microbatch, 1, sequence, plans.at(tensor, data));
+    auto work = session.workAt(microbatch, microbatches, sequence, plans.at(tensor, data));
     session.diagnostics().dropErrors(before);
     if (!work)
       return std::nullopt;
