@@ -57,8 +57,8 @@ private:
 std::vector<PricingGroup>
 pricingGroups(const ClusterJob &job,
               const std::function<bool(const DegreePlan &, const DegreePlan &)> &same);
-/// Whether operations, sizes and costs are the same but for exchanges among other numbers of
+/// Whether operations and sizes are the same but for exchanges among other numbers of
 /// devices.
-bool sameWork(const WorkGraph &a, const Costs &ofA, const WorkGraph &b, const Costs &ofB);
+bool sameWork(const WorkGraph &a, const WorkGraph &b);
 
 } // namespace accord

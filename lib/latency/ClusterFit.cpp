@@ -6,7 +6,8 @@ namespace accord {
 
 std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job,
                                                         std::optional<int64_t> sequence,
-                                                        const DegreeSampleAt &sampleAt) {
+                                                        const DegreeSampleAt &sampleAt,
+                                                        const DegreeGraphAt &graphAt) {
   std::map<std::pair<int64_t, int64_t>, std::unique_ptr<KeptSamples>> kept; // by degrees
   auto samplesOf = [&](const DegreePlan &one) -> KeptSamples & {
     auto &slot = kept[{one.tensor, one.data}];
@@ -21,12 +22,17 @@ std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job,
     return *slot;
   };
   // Equal at one micro-batch and number of them is no proof; equal at three leaves no line between.
+  std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, std::optional<WorkGraph>> graphs;
+  auto graphOf = [&](const DegreePlan &one, int64_t microbatch, int64_t of) {
+    auto [slot, fresh] = graphs.try_emplace({one.tensor, one.data, microbatch, of});
+    if (fresh)
+      slot->second = graphAt(one.tensor, one.data, microbatch, of);
+    return slot->second ? &*slot->second : nullptr;
+  };
   auto same = [&](const DegreePlan &a, const DegreePlan &b) {
-    std::string why;
-    for (auto [microbatch, of] : {std::pair(1, 1), {3, 1}, {1, 2}}) {
-      const auto *x = samplesOf(a).at(microbatch, of, sequence.value_or(1), why),
-                 *y = samplesOf(b).at(microbatch, of, sequence.value_or(1), why);
-      if (!x || !y || !sameWork(x->work.graph, x->work.costs, y->work.graph, y->work.costs))
+    for (auto [microbatch, of] : {std::pair<int64_t, int64_t>{1, 1}, {3, 1}, {1, 2}}) {
+      const WorkGraph *x = graphOf(a, microbatch, of), *y = graphOf(b, microbatch, of);
+      if (!x || !y || !sameWork(*x, *y))
         return false;
     }
     return true;

@@ -29,6 +29,10 @@ using DegreeSampleAt = std::function<std::optional<SampledWork>(
     int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches,
     std::optional<int64_t> sequence)>;
 
+/// The graph alone, at the plans' sequence.
+using DegreeGraphAt = std::function<std::optional<WorkGraph>(
+    int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches)>;
+
 /// Arguments: batch (of all replicas), micro-batch, sequence, tensor_parallel, data_parallel, the
 /// machine's, then bandwidth and latency of each network. Each replica takes batch / data_parallel
 /// samples in ceil(batch / (data_parallel * microbatch)) micro-batches. Memory and FLOPs are of one
@@ -36,6 +40,7 @@ using DegreeSampleAt = std::function<std::optional<SampledWork>(
 /// FLOPs of that plan come out, or A0707. A0707 also where `latencyModelOf` says so.
 std::variant<LatencyModel, Issue> clusterLatencyModelOf(const ClusterJob &job,
                                                         std::optional<int64_t> sequence,
-                                                        const DegreeSampleAt &sampleAt);
+                                                        const DegreeSampleAt &sampleAt,
+                                                        const DegreeGraphAt &graphAt);
 
 } // namespace accord

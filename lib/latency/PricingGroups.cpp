@@ -4,23 +4,30 @@
 
 namespace accord {
 
-bool sameWork(const WorkGraph &a, const Costs &ofA, const WorkGraph &b, const Costs &ofB) {
+static bool sameLoops(const std::vector<Loop> &a, const std::vector<Loop> &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Loop &x, const Loop &y) {
+    return x.extent == y.extent && x.kind == y.kind;
+  });
+}
+
+bool sameWork(const WorkGraph &a, const WorkGraph &b) {
   if (a.operations.size() != b.operations.size() || a.regions.size() != b.regions.size() ||
       a.values.size() != b.values.size() || a.residents.size() != b.residents.size())
     return false;
   for (size_t i = 0; i < a.operations.size(); ++i) {
     const Operation &x = a.operations[i], &y = b.operations[i];
-    if (x.name != y.name || x.kind != y.kind || x.region != y.region || x.flops != y.flops ||
-        x.bytesRead != y.bytesRead || x.bytesWritten != y.bytesWritten ||
-        x.parts.size() != y.parts.size() || x.exchange.has_value() != y.exchange.has_value())
+    if (x.name != y.name || x.kind != y.kind || x.region != y.region || x.core != y.core ||
+        x.type != y.type || x.flops != y.flops || x.bytesRead != y.bytesRead ||
+        x.bytesWritten != y.bytesWritten || x.operands != y.operands || x.results != y.results ||
+        !sameLoops(x.domain, y.domain) || x.parts.size() != y.parts.size() ||
+        x.exchange.has_value() != y.exchange.has_value())
       return false;
+    for (size_t p = 0; p < x.parts.size(); ++p)
+      if (x.parts[p].flops != y.parts[p].flops || !sameLoops(x.parts[p].domain, y.parts[p].domain))
+        return false;
     if (x.exchange &&
         (x.exchange->kind != y.exchange->kind || x.exchange->axis != y.exchange->axis ||
          x.exchange->payload != y.exchange->payload))
-      return false;
-    const OperationCost &c = ofA.operations[i], &d = ofB.operations[i];
-    bool exchanged = x.exchange && x.core == CoreKind::Network;
-    if (c.core != d.core || (!exchanged && x.body == kNone && c.time != d.time))
       return false;
   }
   for (size_t i = 0; i < a.regions.size(); ++i)

@@ -110,7 +110,8 @@ public:
           if (!graph || !std::holds_alternative<Costs>(costs))
             return std::nullopt;
           return SampledWork{std::move(*graph), std::move(std::get<Costs>(costs))};
-        });
+        },
+        [&](int64_t t, int64_t d, int64_t b, int64_t of) { return graphAt(t, d, b, of, {}); });
   }
 
   Fabric fabric;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
+#include <variant>
 
 namespace accord {
 namespace {
@@ -42,9 +43,9 @@ public:
     int64_t devices = cluster.fabric.devices();
     auto heads = session.program().parameter(session.job(), "heads");
     std::vector<int64_t> tensor = dividing("tensor_parallel", true,
-                                           candidates(devices, own.tensor, heads)),
+                                           candidates(devices, own.tensor, heads), heads),
                          data = dividing("data_parallel", false,
-                                         candidates(devices, own.data, std::nullopt));
+                                         candidates(devices, own.data, std::nullopt), std::nullopt);
     for (int64_t t : tensor)
       for (int64_t d : data)
         if (t <= devices / d && !plan(t, d))
@@ -79,32 +80,61 @@ private:
     return why;
   }
 
-  /// Degrees at which nothing stays whole but what does so at the smallest one above 1.
-  std::vector<int64_t> dividing(const char *argument, bool tensor, const std::set<int64_t> &all) {
+  /// What the step is at some degree of one axis, to tell whether more of it is divided at another.
+  struct Structure {
+    std::set<std::string> whole; ///< names of what stays whole
+    std::vector<std::string> operations;
+  };
+  std::variant<Structure, std::string> structureAt(const Degrees &degrees) {
+    size_t before = session.diagnostics().errors();
+    auto remarks = session.wholeAt(degrees);
+    auto work = remarks ? session.workAt(microbatch, 1, std::nullopt, degrees) : std::nullopt;
+    if (!work)
+      return dropped(before);
+    Structure found;
+    for (const std::string &remark : *remarks)
+      found.whole.insert(llvm::StringRef(remark).split("', ").first.str() + "'");
+    for (const Operation &op : work->operations)
+      found.operations.push_back(op.name);
+    return found;
+  }
+
+  /// Degrees at which as much is divided as at the smallest one above 1; after the first power of
+  /// two that is left out no other is tried.
+  std::vector<int64_t> dividing(const char *argument, bool tensor, const std::set<int64_t> &all,
+                                std::optional<int64_t> heads) {
     std::vector<int64_t> kept;
-    std::optional<std::set<std::string>> usual;
-    auto nameIn = [](llvm::StringRef remark) { return remark.split("', ").first.str(); };
-    int64_t fixed = tensor ? own.tensor : own.data;
+    std::optional<Structure> usual;
+    int64_t fixed = tensor ? own.tensor : own.data, stopped = 0;
     for (int64_t degree : all) {
-      size_t before = session.diagnostics().errors();
-      auto whole = session.wholeAt(tensor ? at(degree, 1) : at(1, degree));
+      auto power = [](int64_t x) { return (x & (x - 1)) == 0; };
+      if (stopped && power(degree) && degree != fixed)
+        continue;
       std::string why;
-      if (!whole) {
-        why = dropped(before);
+      if (heads && *heads > 0 && *heads % degree != 0) {
+        why = fmt::format("it does not divide the {} heads", *heads);
+      } else if (auto found = structureAt(tensor ? at(degree, 1) : at(1, degree));
+                 auto *error = std::get_if<std::string>(&found)) {
+        why = *error;
       } else if (degree > 1) {
-        if (!usual) {
-          usual.emplace();
-          for (const std::string &remark : *whole)
-            usual->insert(nameIn(remark));
-        }
-        for (const std::string &remark : *whole)
-          if (why.empty() && !usual->count(nameIn(remark)))
-            why = remark;
+        auto &here = std::get<Structure>(found);
+        if (!usual)
+          usual = here;
+        for (const std::string &name : here.whole)
+          if (why.empty() && !usual->whole.count(name))
+            why = name + " stays whole there";
+        if (why.empty() && here.operations != usual->operations)
+          why =
+              fmt::format("not all of the step is divided as at {}", kept.size() > 1 ? kept[1] : 2);
       }
-      if (why.empty() || degree == fixed)
+      if (why.empty() || degree == fixed) {
         kept.push_back(degree);
-      else
-        job.notes.push_back(fmt::format("{} {} is left out: {}", argument, degree, why));
+        continue;
+      }
+      if (power(degree) && degree > 1)
+        stopped = degree;
+      job.notes.push_back(fmt::format("{} {}{} is left out: {}", argument, degree,
+                                      power(degree) ? " and more" : "", why));
     }
     return kept;
   }
@@ -170,7 +200,10 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session) {
       return SampledWork{std::move(*work), std::move(*found)};
     return std::nullopt;
   };
-  auto made = clusterLatencyModelOf(*job, session.sequence(), sampleAt);
+  auto graphAt = [&](int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches) {
+    return session.workAt(microbatch, microbatches, std::nullopt, plans.at(tensor, data));
+  };
+  auto made = clusterLatencyModelOf(*job, session.sequence(), sampleAt, graphAt);
   return reportedModel(session, std::move(made), /*needed=*/true);
 }
 
