@@ -40,8 +40,11 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
   std::vector<Row> rows(sweep.rows());
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].arguments = sweep.at(model, i);
-  if (sweep.arguments.empty()) {
-    rows.front().found = evaluate(model, rows.front().arguments);
+  // Compiling the steps of many degrees takes longer than asking them a few times.
+  size_t nodes = model.nodes.needed(model.roots()).size();
+  if (sweep.arguments.empty() || (nodes > 4000 && rows.size() < 2000)) {
+    for (Row &row : rows)
+      row.found = evaluate(model, row.arguments);
     return rows;
   }
   LatencyJitOptions options;
