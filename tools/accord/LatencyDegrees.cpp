@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <set>
 #include <variant>
 
@@ -160,14 +161,21 @@ private:
 
   void tellMemory() {
     double capacity = session.machine().memories.front().capacity.value;
-    std::set<int64_t> full;
-    for (const DegreePlan &one : job.plans)
+    std::map<int64_t, std::vector<int64_t>> full, all; // data degrees by tensor degree
+    for (const DegreePlan &one : job.plans) {
+      all[one.tensor].push_back(one.data);
       if (static_cast<double>(one.plan.memory.peak) > capacity)
-        full.insert(one.tensor);
-    if (!full.empty())
+        full[one.tensor].push_back(one.data);
+    }
+    std::vector<std::string> words;
+    for (const auto &[tensor, data] : full)
+      words.push_back(data == all[tensor] ? std::to_string(tensor)
+                                          : fmt::format("{} with data_parallel {}", tensor,
+                                                        fmt::join(data, " or ")));
+    if (!words.empty())
       job.notes.push_back(fmt::format(
-          "at tensor_parallel {} micro-batches of {} need more memory than a device has",
-          fmt::join(full, ", "), microbatch));
+          "micro-batches of {} need more memory than a device has at tensor_parallel {}",
+          microbatch, fmt::join(words, ", ")));
   }
 
   Session &session;
