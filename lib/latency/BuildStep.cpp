@@ -1,11 +1,11 @@
-// The outputs of a latency model: the recurrence of the plan's order, live sets, FLOPs.
+// What a step is made of: the recurrence of the plan's order, live sets, FLOPs.
 #include "lib/latency/Builder.h"
 #include <fmt/format.h>
 
 namespace accord {
 
 NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
-                                const std::vector<NodeId> &durations) {
+                                const std::vector<NodeId> &durations) const {
   Expressions &e = model.nodes;
   std::map<OperationId, NodeId> end;
   std::vector<NodeId> ends = {e.integer(0)};
@@ -25,8 +25,8 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
       duration = e.multiply(lengthOf(op.body, model, durations),
                             e.integer(plan.graph.regions[op.body].count));
       model.labels.push_back(
-          {duration, fmt::format("{}: {} times {}", op.name, plan.graph.regions[op.body].count,
-                                 plan.graph.regions[op.body].name)});
+          {duration, fmt::format("{}: {} times {}{}", op.name, plan.graph.regions[op.body].count,
+                                 plan.graph.regions[op.body].name, suffix)});
     }
     end[id] = e.add(e.maximum(before), duration);
     if (!waited[id]) // whoever waits ends later
@@ -37,68 +37,64 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model,
                      : region == kUpdateRegion   ? "the update"
                                                  : "one iteration";
   model.labels.push_back({length, fmt::format("picoseconds of {}: {}, from its first start to its "
-                                              "last end",
-                                              plan.graph.regions[region].name, what)});
+                                              "last end{}",
+                                              plan.graph.regions[region].name, what, suffix)});
   return length;
 }
 
-void LatencyBuilder::step(LatencyModel &model, NodeId microbatches,
-                          const std::vector<NodeId> &durations) {
+std::variant<StepNodes, Issue> LatencyBuilder::step(LatencyModel &model,
+                                                    const MachineNodes &machine,
+                                                    const PricedSteps &priced,
+                                                    NodeId microbatches) const {
   Expressions &e = model.nodes;
-  NodeId micro = lengthOf(kMicrobatchRegion, model, durations);
-  NodeId update = lengthOf(kUpdateRegion, model, durations);
+  StepNodes nodes;
+  auto length = [&](RegionId region) {
+    NodeId once = lengthOf(region, model, priced.once.durations),
+           again = priced.again.durations == priced.once.durations
+                       ? once
+                       : lengthOf(region, model, priced.again.durations);
+    return e.select(microbatches, {{1, once}, {2, again}});
+  };
+  nodes.micro = length(kMicrobatchRegion), nodes.update = length(kUpdateRegion);
   const Machine::HostCost &host = plan.machine.host;
   if (host.microbatch.value > 0 || host.step.value > 0) {
     // Where the plan's step counts them, so does the model.
-    NodeId withHost = e.add(micro, e.integer(Picoseconds::ceil(host.microbatch).value));
-    NodeId updateHost = e.add(update, e.integer(Picoseconds::ceil(host.step).value));
-    Evaluation at(e, model.initial());
+    NodeId withHost = e.add(nodes.micro, e.integer(Picoseconds::ceil(host.microbatch).value));
+    NodeId updateHost = e.add(nodes.update, e.integer(Picoseconds::ceil(host.step).value));
+    std::vector<double> own = machine.at.empty() ? model.initial() : machine.at;
+    own[kMicrobatch] = static_cast<double>(plan.graph.microbatch);
+    if (auto data = model.argument("data_parallel"))
+      own[kBatch] = static_cast<double>(plan.batch) * own[*data];
+    Evaluation at(e, std::move(own));
     if (at.integer(withHost) * plan.graph.microbatches + at.integer(updateHost) ==
         plan.schedule.step.value)
-      micro = withHost, update = updateHost;
+      nodes.micro = withHost, nodes.update = updateHost;
   }
   std::vector<NodeId> all = {e.integer(0)};
-  for (NodeId duration : durations)
-    all.push_back(duration);
-  model.guards.push_back(
-      {e.maximum(all), e.integer(longest - 1),
-       fmt::format("an operation takes {:.3g} s or longer", static_cast<double>(longest) * 1e-12)});
-  NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(micro)), e.toReal(update));
-  model.guards.push_back(
-      {estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
-  NodeId total = e.add(e.multiply(microbatches, micro), update);
-  model.outputs.push_back({"step_time_s", "seconds of a step: all micro-batches, then the update",
-                           e.multiply(e.real(1e-12), e.toReal(total))});
-}
-
-std::optional<Issue> LatencyBuilder::memoryAndFlops(LatencyModel &model,
-                                                    const MachineNodes &machine,
-                                                    NodeId microbatches) {
-  Expressions &e = model.nodes;
+  for (const PricedStep *step : {&priced.once, &priced.again})
+    for (NodeId duration : step->durations)
+      if (std::find(all.begin(), all.end(), duration) == all.end())
+        all.push_back(duration);
+  nodes.slowest = e.maximum(all);
   std::vector<NodeId> sets = {e.integer(0)};
   for (const LiveSet &set : liveSets) {
     sets.push_back(e.polynomial(set.bytes, machine.microbatch, machine.sequence));
-    model.labels.push_back({sets.back(), "bytes " + set.where});
+    model.labels.push_back({sets.back(), "bytes " + set.where + suffix});
   }
-  model.outputs.push_back({"memory_bytes",
-                           "bytes in device memory at the fullest moment of the plan's schedule",
-                           e.toReal(e.maximum(sets))});
+  nodes.bytes = e.maximum(sets);
   Polynomial one = Polynomial::constant(0), update = one;
-  for (OperationId id = 0; id < flops.size(); ++id) {
+  for (OperationId id = 0; id < priced.once.flops.size(); ++id) {
     Polynomial &sum = inUpdate(id) ? update : one;
-    auto more = add(sum, flops[id], executions[id]);
+    auto more = add(sum, priced.once.flops[id], executions[id]);
     if (!more)
       return Issue{"A0707", "the FLOPs of a micro-batch leave 64 bits", {}, {}};
     sum = *more;
   }
-  NodeId perMicrobatch = e.polynomial(one, machine.microbatch, machine.sequence);
-  NodeId perUpdate = e.polynomial(update, machine.microbatch, machine.sequence);
-  model.labels.push_back({perMicrobatch, "FLOPs of a micro-batch"});
-  model.labels.push_back({perUpdate, "FLOPs of the update"});
-  model.outputs.push_back(
-      {"flops", "floating-point operations of a step",
-       e.add(e.multiply(e.toReal(microbatches), e.toReal(perMicrobatch)), e.toReal(perUpdate))});
-  return std::nullopt;
+  nodes.microFlops = e.polynomial(one, machine.microbatch, machine.sequence);
+  nodes.updateFlops = e.polynomial(update, machine.microbatch, machine.sequence);
+  model.labels.push_back({nodes.microFlops, "FLOPs of a micro-batch" + suffix});
+  model.labels.push_back({nodes.updateFlops, "FLOPs of the update" + suffix});
+  return nodes;
 }
 
 } // namespace accord

@@ -1,5 +1,6 @@
 #include "lib/latency/Builder.h"
 #include "lib/analysis/Liveness.h"
+#include "lib/latency/MachineArguments.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -9,16 +10,15 @@
 
 namespace accord {
 namespace {
-constexpr double kFactor = 1e6; ///< of a rate or bandwidth, up and down
-
 bool close(double a, double b) {
   return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b));
 }
 } // namespace
 
 LatencyBuilder::LatencyBuilder(const Plan &plan, const std::vector<LatencySample> &samples,
-                               PolynomialFit points, const LatencyFitOptions &options)
-    : plan(plan), samples(samples), points(std::move(points)), options(options) {}
+                               PolynomialFit points, const LatencyFitOptions &options,
+                               const std::vector<LatencySample> &again)
+    : plan(plan), samples(samples), again(again), points(std::move(points)), options(options) {}
 
 bool LatencyBuilder::inUpdate(OperationId id) const {
   RegionId region = plan.graph.operations[id].region;
@@ -28,6 +28,11 @@ bool LatencyBuilder::inUpdate(OperationId id) const {
 }
 
 std::optional<Issue> LatencyBuilder::prepare() {
+  auto issue = prepareOrder();
+  return issue ? issue : prepareMemory();
+}
+
+std::optional<Issue> LatencyBuilder::prepareOrder() {
   const WorkGraph &graph = plan.graph;
   Dependences dependences = Dependences::of(graph);
   for (RegionId r = 0; r < graph.regions.size(); ++r) {
@@ -51,7 +56,7 @@ std::optional<Issue> LatencyBuilder::prepare() {
                  {}};
   longest = static_cast<int64_t>(
       std::min<Count>(Count(1) << 52, (Count(1) << 61) / std::max<Count>(all, 1)));
-  return fitMemory();
+  return std::nullopt;
 }
 
 /// What runs at a time of the step, for comments.
@@ -67,7 +72,7 @@ std::string LatencyBuilder::placeOf(Picoseconds time) const {
   return found ? text + ", during " + plan.graph.operations[found->operation].name : text;
 }
 
-std::optional<Issue> LatencyBuilder::fitMemory() {
+std::optional<Issue> LatencyBuilder::prepareMemory() {
   auto memoryOf = [&](const WorkGraph &graph) {
     if (options.memoryOf)
       return options.memoryOf(graph);
@@ -133,7 +138,7 @@ bool LatencyBuilder::free(size_t argument) const {
   });
 }
 
-std::vector<LatencyArgument> LatencyBuilder::arguments(int64_t mostMicrobatch) {
+std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t mostMicrobatch) const {
   std::vector<LatencyArgument> all(3);
   auto real = [](int64_t v) { return static_cast<double>(v); };
   all[kBatch] = {"batch",
@@ -170,166 +175,75 @@ std::vector<LatencyArgument> LatencyBuilder::arguments(int64_t mostMicrobatch) {
       all[i].multiple = 1;
       all[i].held = options.held.empty() ? "no other was sampled" : options.held;
     }
-  std::set<std::string> taken = {"batch", "microbatch", "sequence", "clock_scale"};
-  auto machine = [&](const std::string &name, const char *unit, const std::string &text,
-                     double initial) {
-    std::string unique = name;
-    for (int i = 2; !taken.insert(unique).second; ++i)
-      unique = fmt::format("{}_{}", name, i);
-    all.push_back(
-        {unique, unit, text, false, initial, initial / kFactor, initial * kFactor, 1, ""});
-    return all.size() - 1;
-  };
-  all.push_back({"clock_scale", "1", "times the clock of cores and of memories on the chip", false,
-                 1, 1 / kFactor, kFactor, 1, ""});
-  bandwidthArguments.clear(), rateArguments.clear();
-  for (const Memory &memory : plan.machine.memories)
-    bandwidthArguments.push_back(memory.bandwidth.value > 0
-                                     ? machine(cName(memory.name) + "_bandwidth", "B/s",
-                                               fmt::format("bandwidth of memory '{}'", memory.name),
-                                               memory.bandwidth.value)
-                                     : 0);
-  auto rate = [&](int index, const std::string &type) {
-    if (index < 0 || rateArguments.count({index, type}))
-      return;
-    const Core &core = plan.machine.cores[static_cast<size_t>(index)];
-    double peak = peakOfOne(plan.machine, core, type).value * static_cast<double>(core.count);
-    if (peak > 0 && std::isfinite(peak * kFactor))
-      rateArguments[{index, type}] =
-          machine(fmt::format("{}_{}_rate", cName(core.name), cName(type)), "FLOP/s",
-                  fmt::format("{} peak of all instances of core '{}'", type, core.name), peak);
-  };
-  for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
-    const OperationCost &cost = plan.costs.operations[id];
-    if (cost.parts.empty() && cost.compute.value > 0)
-      rate(cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type);
-    for (const PartCost &part : cost.parts)
-      if (part.compute.value > 0)
-        rate(part.core, part.type);
-  }
   return all;
 }
 
-std::optional<Issue> LatencyBuilder::operations(LatencyModel &model, MachineNodes &machine,
-                                                std::vector<NodeId> &durations) {
-  OperationFit fit(plan, samples, points, model.nodes, machine, samples.size() == 1);
-  std::string fixed;
-  flops.clear();
+std::variant<PricedStep, Issue>
+LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,
+                      const std::vector<LatencySample> &from) const {
+  OperationFit fit(plan, from, points, model.nodes, machine, from.size() == 1);
+  PricedStep step;
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
     const Operation &op = plan.graph.operations[id];
-    durations.push_back(model.nodes.integer(0));
-    flops.push_back(Polynomial::constant(0));
+    step.durations.push_back(model.nodes.integer(0));
+    step.flops.push_back(Polynomial::constant(0));
     if (op.body != kNone)
       continue;
     auto priced = fit.price(id);
     if (auto *issue = std::get_if<Issue>(&priced))
       return *issue;
     auto &found = std::get<PricedOperation>(priced);
-    flops.back() = found.flops;
-    durations.back() = model.nodes.picoseconds(found.seconds, longest);
-    model.labels.push_back(
-        {durations.back(), fmt::format("{} ({}, {})", op.name, op.kind, name(op.phase))});
-    if (fixed.empty())
-      fixed = found.fixed;
+    step.flops.back() = found.flops;
+    step.durations.back() = model.nodes.picoseconds(found.seconds, longest);
+    model.labels.push_back({step.durations.back(), fmt::format("{} ({}, {}){}", op.name, op.kind,
+                                                               name(op.phase), suffix)});
+    if (step.fixed.empty())
+      step.fixed = found.fixed;
   }
-  // Nobody said how these times follow the machine.
-  if (!fixed.empty())
-    for (size_t i = kSequence + 1; i < model.arguments().size(); ++i) {
-      LatencyArgument &argument = model.nodes.arguments()[i];
-      argument.least = argument.most = argument.initial;
-      argument.held = fixed;
-    }
-  return std::nullopt;
+  return step;
+}
+
+std::variant<PricedSteps, Issue> LatencyBuilder::price(LatencyModel &model,
+                                                       const MachineNodes &machine) const {
+  PricedSteps both;
+  for (auto [priced, from] : {std::pair(&both.once, &samples), {&both.again, &again}}) {
+    auto found = price(model, machine, from->empty() ? samples : *from);
+    if (auto *issue = std::get_if<Issue>(&found))
+      return *issue;
+    *priced = std::move(std::get<PricedStep>(found));
+  }
+  return both;
 }
 
 std::variant<LatencyModel, Issue> LatencyBuilder::build(int64_t mostMicrobatch) {
   LatencyModel model;
   model.name = cName(plan.graph.model);
   model.model = plan.graph.model, model.machine = plan.machine.name, model.version = plan.version;
-  model.nodes = Expressions(arguments(mostMicrobatch));
+  std::vector<LatencyArgument> all = sizes(mostMicrobatch);
+  MachineArguments arguments(all);
+  arguments.memories(plan.machine);
+  arguments.rates(plan);
+  model.nodes = Expressions(all);
   Expressions &e = model.nodes;
-  MachineNodes machine;
-  machine.microbatch = e.argument(kMicrobatch), machine.sequence = e.argument(kSequence);
-  machine.clock = e.argument("clock_scale");
-  for (size_t index : bandwidthArguments)
-    machine.bandwidths.push_back(index ? e.argument(index) : kNoNode);
-  for (auto [key, index] : rateArguments)
-    machine.rates[key] = e.argument(index);
-  std::vector<NodeId> durations;
-  if (auto issue = operations(model, machine, durations))
+  MachineNodes machine = arguments.nodes(e);
+  auto priced = price(model, machine);
+  if (auto *issue = std::get_if<Issue>(&priced))
     return *issue;
+  if (const std::string &fixed = std::get<PricedSteps>(priced).once.fixed; !fixed.empty())
+    holdMachine(model, fixed);
   NodeId batch = e.argument(kBatch);
   model.guards.push_back({machine.microbatch, batch, "the micro-batch is larger than the batch"});
   NodeId microbatches = e.ceilDivide(batch, machine.microbatch);
   model.labels.push_back({microbatches, "micro-batches in a step"});
-  step(model, microbatches, durations);
-  if (auto issue = memoryAndFlops(model, machine, microbatches))
+  auto nodes = step(model, machine, std::get<PricedSteps>(priced), microbatches);
+  if (auto *issue = std::get_if<Issue>(&nodes))
     return *issue;
-  std::sort(model.labels.begin(), model.labels.end(), [](const auto &a, const auto &b) {
-    return std::tie(a.node, a.text) < std::tie(b.node, b.text);
-  });
-  if (auto issue = fractional(model))
+  if (auto issue = finishModel(model, std::get<StepNodes>(nodes), microbatches, longest))
     return *issue;
   model.planStep = plan.schedule.step.seconds().value;
   LatencyEvaluation at = evaluate(model, model.initial());
   model.exact = exactOrder && close(at.result.step, model.planStep);
-  for (const LatencyArgument &argument : model.arguments())
-    if (!argument.held.empty())
-      model.notes.push_back(fmt::format("'{}' is held at {}", argument.name, rangeText(argument)));
   return model;
-}
-
-/// A polynomial with a denominator is whole at all sizes if it is at as many in a row as its degree
-/// and one more (Polya 1915).
-std::optional<Issue> LatencyBuilder::fractional(const LatencyModel &model) const {
-  const LatencyArgument &sequence = model.arguments()[kSequence];
-  auto first = static_cast<int64_t>(std::ceil(sequence.least / double(sequence.multiple)));
-  for (NodeId id : model.nodes.needed(model.roots())) {
-    const Node &node = model.nodes[id];
-    if (node.kind != NodeKind::Polynomial || model.nodes.polynomialOf(node).denominator == 1)
-      continue;
-    const Polynomial &p = model.nodes.polynomialOf(node);
-    for (int64_t b : {1, 2})
-      for (int64_t t : {first, first + 1, first + 2}) {
-        int64_t s = t * sequence.multiple;
-        Count sum = 0, powerB = 1;
-        for (unsigned i = 0; i < Polynomial::kB; ++i, powerB *= b) {
-          Count power = powerB;
-          for (unsigned j = 0; j < Polynomial::kS; ++j, power *= s)
-            sum += p.c[i][j] * power;
-        }
-        if (sum % p.denominator != 0)
-          return Issue{"A0707",
-                       fmt::format("a count of {} is no whole number at sequence {}", p.text(), s),
-                       {},
-                       {}};
-      }
-  }
-  return std::nullopt;
-}
-
-bool LatencyBuilder::fits(const LatencyModel &model) const {
-  // The product that is the step, and its sum with the update, are guarded where they are asked.
-  std::set<NodeId> guarded;
-  for (NodeId id : model.nodes.needed(model.roots())) {
-    const Node &node = model.nodes[id];
-    if (!node.integer)
-      continue;
-    bool after = node.kind == NodeKind::Product &&
-                 node.range.most >= 0x1p62 && // micro-batches times picoseconds of one
-                 model.nodes[node.operands[0]].range.least >= 0 &&
-                 std::any_of(node.operands.begin(), node.operands.end(), [&](NodeId operand) {
-                   return model.nodes[operand].kind == NodeKind::CeilDivide &&
-                          model.nodes[operand].operands[0] == model.guards[0].most;
-                 });
-    for (NodeId operand : node.operands)
-      after |= guarded.count(operand) > 0;
-    if (after)
-      guarded.insert(id);
-    else if (model.nodes.magnitude(id) >= 0x1p62)
-      return false;
-  }
-  return true;
 }
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/latency/Expression.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +33,16 @@ int64_t picosecondsAtMost(double seconds, int64_t most) {
   if (std::fabs(product - whole) <= product * 0x1p-50)
     return static_cast<int64_t>(whole);
   return static_cast<int64_t>(std::ceil(product));
+}
+
+int64_t wholeRoot(double a, double b) {
+  int64_t root = 0;
+  for (int64_t bit = (kMostRoot + 1) / 2; bit > 0; bit /= 2) {
+    auto tried = static_cast<double>(root + bit);
+    if (tried * tried * a <= b)
+      root += bit;
+  }
+  return std::max<int64_t>(root, 1);
 }
 
 Evaluation::Evaluation(const Expressions &of, std::vector<double> arguments)
@@ -123,6 +134,16 @@ Evaluation::Value Evaluation::compute(const Node &node) const {
     break;
   case NodeKind::Picoseconds:
     result.integer = picosecondsAtMost(value(0).real, node.value);
+    break;
+  case NodeKind::Select: {
+    size_t i = 0;
+    while (i + 1 < node.coefficients.size() && value(0).integer > node.coefficients[i])
+      ++i;
+    result = value(i + 1);
+    break;
+  }
+  case NodeKind::SquareRoot:
+    result.integer = wholeRoot(value(0).real, value(1).real);
     break;
   }
   return result;

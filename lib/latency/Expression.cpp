@@ -274,6 +274,43 @@ NodeId Expressions::picoseconds(NodeId seconds, int64_t most) {
   return make(std::move(node));
 }
 
+NodeId Expressions::select(NodeId key, const std::vector<std::pair<int64_t, NodeId>> &cases) {
+  Node node;
+  node.kind = NodeKind::Select;
+  node.operands = {key};
+  node.integer = nodes[cases.front().second].integer;
+  node.range = nodes[cases.front().second].range;
+  for (const auto &[value, id] : cases) {
+    node.range = {std::min(node.range.least, nodes[id].range.least),
+                  std::max(node.range.most, nodes[id].range.most)};
+    if (node.operands.size() > 1 && node.operands.back() == id) {
+      node.coefficients.back() = value;
+      continue;
+    }
+    node.operands.push_back(id);
+    node.coefficients.push_back(value);
+  }
+  if (node.operands.size() == 2)
+    return node.operands[1];
+  if (nodes[key].kind == NodeKind::Integer) {
+    for (size_t i = 0; i + 1 < node.coefficients.size(); ++i)
+      if (nodes[key].value <= node.coefficients[i])
+        return node.operands[i + 1];
+    return node.operands.back();
+  }
+  return make(std::move(node));
+}
+
+NodeId Expressions::squareRoot(NodeId a, NodeId b) {
+  if (nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real)
+    return integer(wholeRoot(nodes[a].real, nodes[b].real));
+  Node node;
+  node.kind = NodeKind::SquareRoot;
+  node.operands = {a, b};
+  node.range = {1, static_cast<double>(kMostRoot)};
+  return make(std::move(node));
+}
+
 std::vector<NodeId> Expressions::needed(const std::vector<NodeId> &roots) const {
   std::vector<bool> used(nodes.size());
   for (NodeId id : roots)

@@ -20,6 +20,9 @@ struct LatencyArgument {
   double least = 1, most = 1; ///< inclusive; whole numbers below 2^52 for an integer
   int64_t multiple = 1;       ///< an integer is a multiple of it
   std::string held;           ///< why no other value than `initial` is allowed; else empty
+  bool network = false;       ///< of what connects devices
+  std::vector<int64_t> allowed =
+      {}; ///< of an integer: these alone, ascending; empty: the whole range
 };
 
 using NodeId = uint32_t;
@@ -40,7 +43,13 @@ enum class NodeKind : uint8_t {
   Multiply,    ///< of two reals
   Divide,      ///< of two reals
   Picoseconds, ///< real seconds -> whole picoseconds as Picoseconds::ceil, at most `value`
+  Select,      ///< by an integer: the first case whose key is not below it, else the last one;
+               ///< operands: that integer, then the cases; `coefficients`: their ascending keys
+  SquareRoot,  ///< of two reals a, b: the largest whole m in 1..kMostRoot with m * m * a <= b, else
+               ///< 1
 };
+
+constexpr int64_t kMostRoot = 4095;
 
 /// Bounds that hold wherever every argument is in its range. Of integers they are exact below 2^53
 /// and rounded outwards above.
@@ -82,6 +91,9 @@ public:
   NodeId minimum(const std::vector<NodeId> &of);
   NodeId toReal(NodeId a);
   NodeId picoseconds(NodeId seconds, int64_t most);
+  /// Cases by ascending keys, all integers or all reals. Neighbours that are equal become one.
+  NodeId select(NodeId key, const std::vector<std::pair<int64_t, NodeId>> &cases);
+  NodeId squareRoot(NodeId a, NodeId b);
 
   const Node &operator[](NodeId id) const { return nodes[id]; }
   size_t size() const { return nodes.size(); }
@@ -136,5 +148,7 @@ private:
 /// Whole picoseconds of a time, rounded up but for a rounding error, at most `most` (also for what
 /// is no number).
 int64_t picosecondsAtMost(double seconds, int64_t most);
+/// What a SquareRoot node is: bit by bit, so that every form has the same without a library.
+int64_t wholeRoot(double a, double b);
 
 } // namespace accord

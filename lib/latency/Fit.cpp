@@ -1,14 +1,13 @@
 // From the same training at several sizes to one description.
 #include "lib/latency/Fit.h"
 #include "lib/latency/Builder.h"
+#include "lib/latency/Grids.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
 namespace accord {
-namespace {
-
-std::optional<Issue> unusable(const Plan &plan, const std::vector<LatencySample> &samples) {
+std::optional<Issue> unusableSamples(const Plan &plan, const std::vector<LatencySample> &samples) {
   auto refuse = [](std::string text) { return Issue{"A0707", std::move(text), {}, {}}; };
   const WorkGraph &a = plan.graph;
   std::set<int64_t> microbatches, sequences;
@@ -39,91 +38,35 @@ std::optional<Issue> unusable(const Plan &plan, const std::vector<LatencySample>
   return std::nullopt;
 }
 
-/// Each operation on as many instances as in the plan, where it was priced on them.
-void takeForms(const Plan &plan, Costs &costs) {
-  for (auto &[id, others] : costs.alternatives) {
-    if (id >= plan.costs.operations.size() || id >= costs.operations.size())
-      continue;
-    const OperationCost &own = plan.costs.operations[id];
-    auto same = [&](const OperationCost &cost) {
-      return cost.core == own.core && cost.instances == own.instances;
-    };
-    auto found = std::find_if(others.begin(), others.end(), same);
-    if (!same(costs.operations[id]) && found != others.end())
-      std::swap(*found, costs.operations[id]);
-  }
-}
-
-} // namespace
-
 std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan,
                                                   const std::vector<LatencySample> &samples,
-                                                  const LatencyFitOptions &options) {
-  if (auto issue = unusable(plan, samples))
-    return *issue;
+                                                  const LatencyFitOptions &options,
+                                                  const std::vector<LatencySample> &again) {
+  for (const auto *all : {&samples, &again})
+    if (auto issue = all->empty() ? std::nullopt : unusableSamples(plan, *all))
+      return *issue;
   std::vector<PolynomialFit::Point> points;
   for (const LatencySample &s : samples)
     points.push_back({s.microbatch, s.sequence});
-  LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options);
+  LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options, again);
   if (auto issue = builder.prepare())
     return *issue;
-  // As large as integers allow, in powers of two.
-  for (int64_t most = int64_t{1} << 20;; most /= 2) {
-    auto model = builder.build(std::max(most, plan.graph.microbatch));
-    if (std::holds_alternative<Issue>(model))
-      return model;
-    auto &built = std::get<LatencyModel>(model);
-    if (builder.fits(built)) {
-      LatencyEvaluation own = evaluate(built, built.initial());
-      if (own.status)
-        return Issue{"A0707",
-                     "the plan's own sizes: " + explain(built, own.status, built.initial()),
-                     {},
-                     {}};
-      addSamples(built, 24);
-      return model;
-    }
-    if (most <= plan.graph.microbatch)
-      return Issue{"A0707", "the latency model's integers leave 64 bits", {}, {}};
-  }
+  auto model =
+      withinIntegers(plan.graph.microbatch, [&](int64_t most) { return builder.build(most); });
+  if (auto *built = std::get_if<LatencyModel>(&model))
+    addSamples(*built, 24);
+  return model;
 }
 
-std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence,
-                                                 const SampleAt &sampleAt) {
-  struct Kept {
-    int64_t microbatch, sequence;
-    SampledWork work;
-  };
+std::variant<LatencyModel, Issue> overGrids(int64_t microbatch, std::optional<int64_t> sequence,
+                                            const FitAt &fitAt) {
   int64_t s = sequence.value_or(1);
-  std::vector<std::unique_ptr<Kept>> kept;
-  // Each point is sampled once, whatever asks for it again.
-  auto take = [&](int64_t b, int64_t at) -> const Kept * {
-    for (const auto &k : kept)
-      if (k->microbatch == b && k->sequence == at)
-        return k.get();
-    auto work = sampleAt(b, at == s ? std::nullopt : std::optional(at));
-    if (!work)
-      return nullptr;
-    work->graph.microbatches = plan.graph.microbatches;
-    takeForms(plan, work->costs);
-    kept.push_back(std::make_unique<Kept>(Kept{b, at, std::move(*work)}));
-    return kept.back().get();
-  };
   LatencyFitOptions options;
   options.sequence = s;
   std::string why;
   auto fit =
       [&](const std::vector<std::pair<int64_t, int64_t>> &points) -> std::optional<LatencyModel> {
-    std::vector<LatencySample> samples;
-    for (auto [b, at] : points) {
-      const Kept *one = take(b, at);
-      if (!one) {
-        why = fmt::format("the training is not defined at micro-batch {} and sequence {}", b, at);
-        return std::nullopt;
-      }
-      samples.push_back({b, at, &one->work.graph, &one->work.costs});
-    }
-    auto model = fitLatencyModel(plan, samples, options);
+    auto model = fitAt(points, options);
     if (auto *issue = std::get_if<Issue>(&model)) {
       why = issue->message;
       return std::nullopt;
@@ -152,8 +95,77 @@ std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional
   if (auto model = fit({{1, s}, {2, s}, {3, s}}))
     return std::move(*model);
   options.held = why;
-  std::vector<LatencySample> own = {{plan.graph.microbatch, s, &plan.graph, &plan.costs}};
-  return fitLatencyModel(plan, own, options);
+  return fitAt({{microbatch, s}}, options);
+}
+
+const KeptSamples::Kept *KeptSamples::at(int64_t microbatch, int64_t microbatches, int64_t at,
+                                         std::string &why) {
+  for (const auto &k : kept)
+    if (k->microbatch == microbatch && k->microbatches == microbatches && k->sequence == at)
+      return k.get();
+  auto work = sampleAt(microbatch, microbatches, at == sequence ? std::nullopt : std::optional(at));
+  if (!work) {
+    why = fmt::format("the training is not defined at micro-batch {} and sequence {}", microbatch,
+                      at);
+    return nullptr;
+  }
+  kept.push_back(std::make_unique<Kept>(Kept{microbatch, microbatches, at, std::move(*work)}));
+  return kept.back().get();
+}
+
+std::variant<SampledSizes, Issue>
+KeptSamples::of(const std::vector<std::pair<int64_t, int64_t>> &points, const Plan &plan) {
+  SampledSizes samples;
+  // The plan itself is a sample of its own sizes.
+  if (points.size() == 1 && points[0] == std::pair(plan.graph.microbatch, sequence)) {
+    samples.once = {{plan.graph.microbatch, sequence, &plan.graph, &plan.costs}};
+    return samples;
+  }
+  std::string why;
+  for (auto [list, microbatches] : {std::pair(&samples.once, 1), {&samples.again, 2}})
+    for (auto [b, s] : points) {
+      const Kept *one = at(b, microbatches, s, why);
+      if (!one)
+        return Issue{"A0707", why, {}, {}};
+      list->push_back({b, s, &one->work.graph, &one->work.costs});
+    }
+  return samples;
+}
+
+/// Each operation on as many instances as in the plan, where it was priced on them.
+static void takeForms(const Plan &plan, Costs &costs) {
+  for (auto &[id, others] : costs.alternatives) {
+    if (id >= plan.costs.operations.size() || id >= costs.operations.size())
+      continue;
+    const OperationCost &own = plan.costs.operations[id];
+    auto same = [&](const OperationCost &cost) {
+      return cost.core == own.core && cost.instances == own.instances;
+    };
+    auto found = std::find_if(others.begin(), others.end(), same);
+    if (!same(costs.operations[id]) && found != others.end())
+      std::swap(*found, costs.operations[id]);
+  }
+}
+
+std::variant<LatencyModel, Issue> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence,
+                                                 const SampleAt &sampleAt) {
+  KeptSamples kept(sequence.value_or(1), [&](int64_t b, int64_t of, std::optional<int64_t> s) {
+    auto work = sampleAt(b, of, s);
+    if (work) {
+      work->graph.microbatches = plan.graph.microbatches;
+      takeForms(plan, work->costs);
+    }
+    return work;
+  });
+  return overGrids(plan.graph.microbatch, sequence,
+                   [&](const std::vector<std::pair<int64_t, int64_t>> &points,
+                       const LatencyFitOptions &options) -> std::variant<LatencyModel, Issue> {
+                     auto found = kept.of(points, plan);
+                     if (auto *issue = std::get_if<Issue>(&found))
+                       return *issue;
+                     const auto &samples = std::get<SampledSizes>(found);
+                     return fitLatencyModel(plan, samples.once, options, samples.again);
+                   });
 }
 
 } // namespace accord

@@ -27,21 +27,25 @@ struct LatencyFitOptions {
 /// one micro-batch or at least three, one sequence or at least four (three determine degree 2, the
 /// others check). With one of either, the model may not be asked at another. Each operation's time
 /// is recomputed at every sample and compared with its cost; with a single sample (the plan's own),
-/// times that no expression gives become constants, and the machine's arguments are held. A0707:
+/// times that no expression gives become constants, and the machine's arguments are held. `samples`
+/// are of steps of one micro-batch and `again`, at the same sizes, of several; without `again`,
+/// `samples` are of both. A0707:
 /// what is no polynomial or priced by no expression, samples of another structure or too few, sizes
 /// that leave 64 bits even at the plan's own.
 std::variant<LatencyModel, Issue> fitLatencyModel(const Plan &plan,
                                                   const std::vector<LatencySample> &samples,
-                                                  const LatencyFitOptions &options);
+                                                  const LatencyFitOptions &options,
+                                                  const std::vector<LatencySample> &again = {});
 
-/// A work graph and its costs at a micro-batch and, unless it is the plan's own, a sequence;
+/// A work graph and its costs at a micro-batch and, unless it is the plan's own, a sequence, of a
+/// step of so many micro-batches (1 or 2: with several, gradients are read to be added up);
 /// nothing where the training is not defined.
 struct SampledWork {
   WorkGraph graph;
   Costs costs;
 };
-using SampleAt =
-    std::function<std::optional<SampledWork>(int64_t microbatch, std::optional<int64_t> sequence)>;
+using SampleAt = std::function<std::optional<SampledWork>(int64_t microbatch, int64_t microbatches,
+                                                          std::optional<int64_t> sequence)>;
 
 /// Samples as needed: first for any micro-batch and sequence up to the plan's; where that has no
 /// model, for any micro-batch; last for the plan's own sizes alone (`LatencyModel::notes` says

@@ -16,6 +16,8 @@ std::string jitText(const LatencyModel &model, const std::vector<size_t> &varyin
   };
   if (one) {
     MlirBody::picosecondsFunction(model.name + "_ps", out);
+    if (model.uses(NodeKind::SquareRoot))
+      MlirBody::rootFunction(model.name + "_root", out);
     out += "  func.func @one(%in: !llvm.ptr, %out: !llvm.ptr) -> i32 {\n";
     for (size_t k = 0; k < varying.size(); ++k) {
       const char *type = model.arguments()[varying[k]].integer ? "i64" : "f64";

@@ -1,7 +1,9 @@
 #include "lib/latency/LatencyModel.h"
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 
 namespace accord {
@@ -11,6 +13,10 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 bool inside(const LatencyArgument &argument, double value) {
   if (!(value >= argument.least && value <= argument.most)) // no number: outside
     return false;
+  if (!argument.allowed.empty())
+    return value == std::floor(value) &&
+           std::binary_search(argument.allowed.begin(), argument.allowed.end(),
+                              static_cast<int64_t>(value));
   return !argument.integer ||
          (value == std::floor(value) && static_cast<int64_t>(value) % argument.multiple == 0);
 }
@@ -45,9 +51,16 @@ std::vector<NodeId> LatencyModel::roots() const {
   return all;
 }
 
+bool LatencyModel::uses(NodeKind kind) const {
+  std::vector<NodeId> all = nodes.needed(roots());
+  return std::any_of(all.begin(), all.end(), [&](NodeId id) { return nodes[id].kind == kind; });
+}
+
 std::string rangeText(const LatencyArgument &a) {
   if (!a.held.empty())
     return fmt::format("{} only: {}", text(a, a.initial), a.held);
+  if (!a.allowed.empty())
+    return fmt::format("{}", fmt::join(a.allowed, ", "));
   std::string range = fmt::format("{}..{}", text(a, a.least), text(a, a.most));
   return a.multiple > 1 ? fmt::format("{}, multiples of {}", range, a.multiple) : range;
 }
@@ -59,7 +72,8 @@ std::string explain(const LatencyModel &model, LatencyStatus status,
   auto index = static_cast<size_t>(status - 1);
   if (index < model.arguments().size()) {
     const LatencyArgument &a = model.arguments()[index];
-    return fmt::format("{} = {} is outside of {}", a.name, text(a, arguments[index]), rangeText(a));
+    return fmt::format("{} = {} is {} {}", a.name, text(a, arguments[index]),
+                       a.allowed.empty() ? "outside of" : "none of", rangeText(a));
   }
   index -= model.arguments().size();
   return index < model.guards.size() ? model.guards[index].text : "unknown status";
@@ -116,6 +130,11 @@ void addSamples(LatencyModel &model, unsigned count) {
       const LatencyArgument &a = model.arguments()[i];
       if (!a.held.empty() || a.least >= a.most)
         continue;
+      if (!a.allowed.empty()) {
+        auto count = static_cast<double>(a.allowed.size());
+        arguments[i] = static_cast<double>(a.allowed[static_cast<size_t>(random() * count)]);
+        continue;
+      }
       if (!a.integer) { // within a factor of eight of the plan's
         arguments[i] =
             std::clamp(a.initial * std::ldexp(1 + random(), static_cast<int>(6 * random()) - 3),
@@ -126,8 +145,15 @@ void addSamples(LatencyModel &model, unsigned count) {
       double least = std::ceil(a.least / step), last = std::floor(most / step);
       arguments[i] = step * (least + std::floor(random() * (last - least + 1)));
     }
-    if (arguments[kMicrobatch] > arguments[kBatch])
-      std::swap(arguments[kMicrobatch], arguments[kBatch]);
+    double replicas = 1;
+    if (auto data = model.argument("data_parallel"))
+      replicas = arguments[*data];
+    arguments[kBatch] = std::ceil(arguments[kBatch] / replicas) * replicas;
+    if (arguments[kMicrobatch] * replicas > arguments[kBatch]) {
+      double microbatch = std::max(1.0, arguments[kBatch] / replicas);
+      arguments[kBatch] = arguments[kMicrobatch] * replicas;
+      arguments[kMicrobatch] = microbatch;
+    }
     offer(arguments);
   }
 }

@@ -41,7 +41,7 @@ struct LatencyModel {
   std::vector<Output> outputs;    ///< step_time_s, memory_bytes, flops
   std::vector<Label> labels;      ///< by ascending node
   std::vector<Sample> samples;    ///< the first is the plan's own
-  std::vector<std::string> notes; ///< what was assumed; why arguments are held
+  std::vector<std::string> notes; ///< what was assumed and left out, and why
   double planStep = 0;            ///< seconds that the plan says at the arguments' initial values
   /// The model gives `planStep` there; else a little less, as the plan waits without need.
   bool exact = false;
@@ -51,6 +51,7 @@ struct LatencyModel {
   std::optional<size_t> argument(const std::string &name) const;
   std::vector<double> initial() const; ///< of all arguments, in order
   std::vector<NodeId> roots() const;   ///< of guards and outputs
+  bool uses(NodeKind kind) const;      ///< whether guards or outputs need such a node
 };
 
 constexpr size_t kBatch = 0, kMicrobatch = 1, kSequence = 2; ///< of the arguments
@@ -61,7 +62,7 @@ using LatencyStatus = int32_t;
 /// "microbatch = 0 is outside of 1..65536" for what `evaluate` returned.
 std::string explain(const LatencyModel &model, LatencyStatus status,
                     const std::vector<double> &arguments);
-/// "1..65536, multiples of 4" of an argument; "1024 only: …" of a held one.
+/// "1..65536, multiples of 4" of an argument; "1, 2, 4" of a list; "1024 only: …" of a held one.
 std::string rangeText(const LatencyArgument &argument);
 
 struct LatencyEvaluation {

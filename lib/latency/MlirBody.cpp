@@ -81,6 +81,15 @@ std::string MlirBody::inside(const LatencyArgument &a, const std::string &name) 
   auto both = [&](const std::string &x, const std::string &y) {
     return value(fmt::format("arith.andi {}, {} : {}", x, y, type("i1")));
   };
+  if (!a.allowed.empty()) {
+    std::string any;
+    for (int64_t v : a.allowed) {
+      std::string one =
+          value(fmt::format("arith.cmpi eq, {}, {} : {}", name, integerConstant(v), integer()));
+      any = any.empty() ? one : value(fmt::format("arith.ori {}, {} : {}", any, one, type("i1")));
+    }
+    return any;
+  }
   std::string ok =
       both(compare("ge", name, constant(a.least)), compare("le", name, constant(a.most)));
   if (a.multiple > 1) {
@@ -131,6 +140,57 @@ void MlirBody::picosecondsFunction(const std::string &name, std::string &out) {
   }}
 )",
                      name);
+}
+
+namespace {
+/// Bits of a whole root from the highest one on, as operations on scalars or vectors.
+constexpr int64_t kHighestBit = (kMostRoot + 1) / 2;
+} // namespace
+
+void MlirBody::rootFunction(const std::string &name, std::string &out) {
+  out += fmt::format("  // The largest whole m in 1..{} with m * m * a <= b.\n"
+                     "  func.func private @{}(%a: f64, %b: f64) -> i64 {{\n"
+                     "    %zero = arith.constant 0.0 : f64\n    %one = arith.constant 1 : i64\n",
+                     kMostRoot, name);
+  std::string root = "%zero";
+  for (int64_t bit = kHighestBit; bit > 0; bit /= 2) {
+    out += fmt::format("    %bit{0} = arith.constant {1} : f64\n"
+                       "    %tried{0} = arith.addf {2}, %bit{0} : f64\n"
+                       "    %square{0} = arith.mulf %tried{0}, %tried{0} : f64\n"
+                       "    %product{0} = arith.mulf %square{0}, %a : f64\n"
+                       "    %holds{0} = arith.cmpf ole, %product{0}, %b : f64\n"
+                       "    %root{0} = arith.select %holds{0}, %tried{0}, {2} : f64\n",
+                       bit, number(static_cast<double>(bit)), root);
+    root = fmt::format("%root{}", bit);
+  }
+  out += fmt::format("    %whole = arith.fptosi {} : f64 to i64\n"
+                     "    %result = arith.maxsi %whole, %one : i64\n"
+                     "    return %result : i64\n  }}\n",
+                     root);
+}
+
+std::string MlirBody::root(const std::string &a, const std::string &b) {
+  if (lanes == 1)
+    return value(fmt::format("func.call @{}_root({}, {}) : (f64, f64) -> i64", model.name, a, b));
+  std::string root = realConstant(0);
+  for (int64_t bit = kHighestBit; bit > 0; bit /= 2) {
+    std::string tried = binary("addf", root, realConstant(static_cast<double>(bit)), true);
+    std::string product = binary("mulf", binary("mulf", tried, tried, true), a, true);
+    root = select(value(fmt::format("arith.cmpf ole, {}, {} : {}", product, b, real())), tried,
+                  root, real());
+  }
+  return binary("maxsi", wholeInteger(root), integerConstant(1), false);
+}
+
+/// From the last case to the first: each takes the place of those after it where the key allows.
+std::string MlirBody::chosen(const Node &node) {
+  std::string best = names[node.operands.back()];
+  for (size_t i = node.operands.size() - 2; i > 0; --i) {
+    std::string holds = value(fmt::format("arith.cmpi sle, {}, {} : {}", names[node.operands[0]],
+                                          integerConstant(node.coefficients[i - 1]), integer()));
+    best = select(holds, names[node.operands[i]], best, node.integer ? integer() : real());
+  }
+  return best;
 }
 
 std::string MlirBody::picoseconds(const std::string &seconds, int64_t most) {
@@ -247,6 +307,10 @@ std::string MlirBody::compute(NodeId id) {
     return binary("divf", operand(0), operand(1), true);
   case NodeKind::Picoseconds:
     return picoseconds(operand(0), node.value);
+  case NodeKind::Select:
+    return chosen(node);
+  case NodeKind::SquareRoot:
+    return root(operand(0), operand(1));
   }
   return "";
 }

@@ -25,6 +25,8 @@ public:
   /// The function that scalar bodies call: seconds -> whole picoseconds.
   static void picosecondsFunction(const std::string &name, std::string &out);
   static std::string number(double value);
+  /// The function that scalar bodies call for square roots.
+  static void rootFunction(const std::string &name, std::string &out);
 
 private:
   std::string value(const std::string &text);
@@ -38,6 +40,8 @@ private:
   std::string wholeInteger(const std::string &name); ///< of a whole real in 0..2^52
   std::string picoseconds(const std::string &seconds, int64_t most);
   std::string ceilDivide(const Node &node);
+  std::string chosen(const Node &node); ///< a Select
+  std::string root(const std::string &a, const std::string &b);
   std::string polynomial(const Node &node);
   std::string compute(NodeId id);
 

@@ -27,9 +27,10 @@ OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &s
                            const PolynomialFit &points, Expressions &nodes,
                            const MachineNodes &machine, bool opaque)
     : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine), opaque(opaque) {
-  std::vector<double> arguments;
-  for (const LatencyArgument &argument : nodes.arguments())
-    arguments.push_back(argument.initial);
+  std::vector<double> arguments = machine.at;
+  if (arguments.empty())
+    for (const LatencyArgument &argument : nodes.arguments())
+      arguments.push_back(argument.initial);
   for (const LatencySample &s : samples) {
     arguments[nodes[machine.microbatch].index] = static_cast<double>(s.microbatch);
     arguments[nodes[machine.sequence].index] = static_cast<double>(s.sequence);
@@ -151,6 +152,22 @@ NodeId OperationFit::transfer(OperationId id, size_t level) {
   return kNoNode;
 }
 
+NodeId OperationFit::exchange(OperationId id) {
+  std::vector<double> payloads;
+  for (const LatencySample &s : samples) {
+    const auto &exchange = s.graph->operations[id].exchange;
+    payloads.push_back(exchange ? static_cast<double>(exchange->payload) : 0.5);
+  }
+  auto payload = polynomial(payloads);
+  if (!payload || !machine.exchange)
+    return kNoNode;
+  if (payload->zero()) // nothing to exchange
+    return nodes.real(0);
+  return machine.exchange(
+      *plan.graph.operations[id].exchange,
+      nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
+}
+
 std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
   const Operation &op = plan.graph.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
@@ -186,6 +203,10 @@ std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
     terms.push_back(sum);
   for (size_t l = 0; known && l < plan.machine.memories.size(); ++l) {
     terms.push_back(transfer(id, l));
+    known = terms.back() != kNoNode;
+  }
+  if (known && op.core == CoreKind::Network && op.exchange) {
+    terms.push_back(exchange(id));
     known = terms.back() != kNoNode;
   }
   if (known) {

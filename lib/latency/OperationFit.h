@@ -17,6 +17,11 @@ struct LatencySample {
 
 /// Nodes that all operations use, made once.
 struct MachineNodes {
+  /// Seconds of an exchange with this payload (a real, bytes); kNoNode if no expression gives it.
+  /// Empty where nothing is exchanged.
+  std::function<NodeId(const Exchange &, NodeId payload)> exchange;
+  /// All arguments where the samples stand, but for micro-batch and sequence; empty: the initial.
+  std::vector<double> at;
   NodeId microbatch, sequence;
   NodeId clock;
   std::vector<NodeId> bandwidths;                      ///< by memory; kNoNode where none is stated
@@ -55,6 +60,7 @@ private:
   template <typename Expected> bool agrees(NodeId seconds, Expected expected);
   NodeId arithmetic(const Piece &piece, NodeId flops, PricedOperation &out);
   NodeId transfer(OperationId id, size_t level);
+  NodeId exchange(OperationId id);
   /// In words, of the first sample that has another time.
   Issue issue(OperationId id, const std::string &what) const;
 

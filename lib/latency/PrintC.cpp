@@ -77,6 +77,18 @@ private:
          "  return (double)down < ps ? down + 1 : down;\n"
          "}}\n",
          n);
+    if (m.uses(NodeKind::SquareRoot))
+      line("/* The largest whole m in 1..{1} with m * m * a <= b. */\n"
+           "static inline int64_t {0}_root(double a, double b) {{\n"
+           "  int64_t root = 0;\n"
+           "  for (int64_t bit = {2}; bit > 0; bit /= 2) {{\n"
+           "    const double tried = (double)(root + bit);\n"
+           "    if (tried * tried * a <= b)\n"
+           "      root += bit;\n"
+           "  }}\n"
+           "  return root > 0 ? root : 1;\n"
+           "}}\n",
+           n, kMostRoot, (kMostRoot + 1) / 2);
   }
 
   void types() {
@@ -104,8 +116,8 @@ private:
          n);
     int status = 0;
     for (const LatencyArgument &a : m.arguments())
-      line("  case {}: return \"{} is outside of {}\";", ++status, a.name,
-           commentText(rangeText(a)));
+      line("  case {}: return \"{} is {} {}\";", ++status, a.name,
+           a.allowed.empty() ? "outside of" : "none of", commentText(rangeText(a)));
     for (const LatencyModel::Guard &guard : m.guards)
       line("  case {}: return \"{}\";", ++status, commentText(guard.text));
     line("  default: return \"unknown status\";\n  }}\n}}\n");
@@ -114,6 +126,14 @@ private:
          n);
     status = 0;
     for (const LatencyArgument &a : m.arguments()) {
+      if (!a.allowed.empty()) {
+        std::string one;
+        for (int64_t value : a.allowed)
+          one +=
+              fmt::format("{}a->{} == {}", one.empty() ? "" : " || ", a.name, text.integer(value));
+        line("  if (!({}))\n    return {};", one, ++status);
+        continue;
+      }
       std::string multiple =
           a.multiple > 1 ? fmt::format(" && a->{} % {} == 0", a.name, text.integer(a.multiple))
                          : "";
@@ -167,7 +187,7 @@ private:
         "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;",
         n);
     for (const LatencyArgument &a : m.arguments())
-      if (a.unit == "FLOP/s" || a.unit == "B/s")
+      if (a.unit == "FLOP/s" || (a.unit == "B/s" && !a.network))
         line("  a.{} *= {};", a.name, a.unit == "B/s" ? "bandwidth" : "compute");
     line("  (void)compute, (void)bandwidth;\n  (void){0}_evaluate(&a, &r);\n  return "
          "r.step_time_s;\n}}\n",
@@ -183,6 +203,16 @@ private:
            "static inline double {0}_{1}(int64_t batch, int64_t sequence) {{\n"
            "  return {0}_{1}_at(batch, {2}, sequence);\n}}\n",
            n, o.name, text.integer(microbatch), commentText(o.text));
+    if (m.argument("tensor_parallel"))
+      line("/* The step on tensor_parallel * data_parallel devices; NaN where the model does not "
+           "hold. */\n"
+           "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t "
+           "sequence,\n    int64_t tensor_parallel, int64_t data_parallel) {{\n"
+           "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
+           "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
+           "  a.tensor_parallel = tensor_parallel, a.data_parallel = data_parallel;\n"
+           "  (void){0}_evaluate(&a, &r);\n  return r.step_time_s;\n}}\n",
+           n);
   }
 
   void selfTest() {

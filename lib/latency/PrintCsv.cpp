@@ -17,9 +17,38 @@ std::set<int64_t> grid(const LatencyArgument &a, double least, double most) {
   return values;
 }
 
+/// Over the degrees and the micro-batch, at the plan's batch and sequence.
+std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
+  const auto &a = model.arguments();
+  std::string out = "batch,microbatch,sequence,tensor_parallel,data_parallel";
+  for (const LatencyModel::Output &o : model.outputs)
+    out += "," + o.name;
+  out += "\n";
+  auto allowed = [&](size_t index) {
+    return a[index].allowed.empty() ? std::vector{static_cast<int64_t>(a[index].initial)}
+                                    : a[index].allowed;
+  };
+  std::vector<double> at = model.initial();
+  for (int64_t t : allowed(tensor))
+    for (int64_t d : allowed(data))
+      for (int64_t microbatch : grid(a[kMicrobatch], 1, a[kBatch].initial)) {
+        at[kMicrobatch] = static_cast<double>(microbatch);
+        at[tensor] = static_cast<double>(t), at[data] = static_cast<double>(d);
+        auto samples = static_cast<int64_t>(a[kBatch].initial) / d;
+        LatencyEvaluation found = evaluate(model, at);
+        if (!found.status && samples % microbatch == 0)
+          out += fmt::format("{:.0f},{},{:.0f},{},{},{},{:.0f},{:.0f}\n", at[kBatch], microbatch,
+                             at[kSequence], t, d, ExpressionText::real(found.result.step),
+                             found.result.memory, found.result.flops);
+      }
+  return out;
+}
+
 } // namespace
 
 std::string printCsv(const LatencyModel &model) {
+  if (auto tensor = model.argument("tensor_parallel"))
+    return degrees(model, *tensor, *model.argument("data_parallel"));
   const auto &a = model.arguments();
   std::string out = "batch,microbatch,sequence";
   for (const LatencyModel::Output &o : model.outputs)

@@ -36,6 +36,8 @@ std::string printMlir(const LatencyModel &model) {
                      commentText(model.guards[i].text)));
   line("module {");
   MlirBody::picosecondsFunction(model.name + "_ps", out);
+  if (model.uses(NodeKind::SquareRoot))
+    MlirBody::rootFunction(model.name + "_root", out);
   std::string results = "(i32, f64, f64, f64)";
   line(fmt::format("  func.func @{}_evaluate({}) -> {} {{", model.name, parameters, results));
   MlirBody body(model, 1, out, "    ");

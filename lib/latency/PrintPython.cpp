@@ -2,6 +2,7 @@
 #include "lib/latency/Text.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
@@ -48,16 +49,17 @@ private:
     for (const LatencyModel::Output &o : m.outputs)
       fields += (fields.empty() ? "" : " ") + o.name;
     line("Argument = namedtuple(\"Argument\", \"name unit default least most multiple integer "
-         "range\")\nResult = namedtuple(\"Result\", \"{}\")\n",
+         "range allowed\")\nResult = namedtuple(\"Result\", \"{}\")\n",
          fields);
   }
 
   void arguments() {
     line("ARGUMENTS = (");
     for (const LatencyArgument &a : m.arguments())
-      line("    Argument(\"{}\", \"{}\", {}, {}, {}, {}, {}, \"{}\"),", a.name, commentText(a.unit),
-           literal(a, a.initial), literal(a, a.least), literal(a, a.most), a.multiple,
-           a.integer ? "True" : "False", commentText(rangeText(a)));
+      line("    Argument(\"{}\", \"{}\", {}, {}, {}, {}, {}, \"{}\", ({})),", a.name,
+           commentText(a.unit), literal(a, a.initial), literal(a, a.least), literal(a, a.most),
+           a.multiple, a.integer ? "True" : "False", commentText(rangeText(a)),
+           a.allowed.empty() ? "" : fmt::format("{},", fmt::join(a.allowed, ", ")));
     line(")\n");
   }
 
@@ -76,6 +78,8 @@ def _ps(seconds, most):
 
 
 def _check(argument, value):
+    if argument.allowed and value not in argument.allowed:
+        raise ValueError(f"{{argument.name}} = {{value}} is none of {{argument.range}}")
     inside = argument.least <= value <= argument.most
     if inside and argument.integer:
         inside = int(value) == value and int(value) % argument.multiple == 0
@@ -84,6 +88,20 @@ def _check(argument, value):
     return int(value) if argument.integer else float(value)
 
 )");
+    if (m.uses(NodeKind::SquareRoot))
+      line(R"(
+def _root(a, b):
+    """The largest whole m in 1..{} with m * m * a <= b."""
+    root, bit = 0, {}
+    while bit > 0:
+        tried = float(root + bit)
+        if tried * tried * a <= b:
+            root += bit
+        bit //= 2
+    return max(root, 1)
+
+)",
+           kMostRoot, (kMostRoot + 1) / 2);
     std::string parameters, names;
     for (const LatencyArgument &a : m.arguments()) {
       parameters += (parameters.empty() ? "" : ", ") + a.name + "=" + literal(a, a.initial);

@@ -147,6 +147,17 @@ std::string ExpressionText::compute(NodeId id) const {
     return fmt::format("({} / {})", operand(0), operand(1));
   case NodeKind::Picoseconds:
     return fmt::format("{}ps({}, {})", syntax.prefix, operand(0), integer(node.value));
+  case NodeKind::Select: {
+    std::string text = operand(node.operands.size() - 1);
+    for (size_t i = node.operands.size() - 2; i > 0; --i)
+      text = syntax.python ? fmt::format("{} if {} <= {} else {}", operand(i), operand(0),
+                                         integer(node.coefficients[i - 1]), text)
+                           : fmt::format("{} <= {} ? {} : {}", operand(0),
+                                         integer(node.coefficients[i - 1]), operand(i), text);
+    return "(" + text + ")";
+  }
+  case NodeKind::SquareRoot:
+    return fmt::format("{}root({}, {})", syntax.prefix, operand(0), operand(1));
   }
   return "";
 }

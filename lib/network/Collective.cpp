@@ -11,6 +11,7 @@ namespace {
 
 /// What an algorithm does to the links, per byte of payload.
 struct Usage {
+  LevelSum latencies, seconds; ///< of all rounds: see CollectiveTerms
   Seconds alpha;
   double perByte = 0, messages = 0, factor = 0;
   int level = -1;
@@ -33,8 +34,10 @@ void addRound(Usage &usage, const Fabric &fabric, const Round &round, const Grou
   }
   double times = static_cast<double>(round.times);
   Links::Most most = links.most();
-  usage.alpha += links.latency() * (times * static_cast<double>(round.latencies));
-  usage.perByte += most.time.value * times;
+  const std::vector<int64_t> &hops = links.hopsByLevel();
+  usage.latencies.add(std::vector<double>(hops.begin(), hops.end()),
+                      times * static_cast<double>(round.latencies));
+  usage.seconds.add(links.mostByLevel(), times);
   usage.messages += times * static_cast<double>(round.latencies);
   usage.factor += times * *std::max_element(out.begin(), out.end());
   if (double part = most.time.value * times; part > usage.busiest) {
@@ -102,9 +105,11 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
   Standing standing = standingOf(fabric, groups, span);
   if (!only)
     only = fabric.levels[span.levels.back()].algorithm;
-  std::vector<double> energy;
-  for (const Network &level : fabric.levels)
+  std::vector<double> energy, latencies;
+  for (const Network &level : fabric.levels) {
     energy.push_back(level.energy.value);
+    latencies.push_back(level.latency.value);
+  }
   for (unsigned a = 0; a < kAlgorithms; ++a) {
     Algorithm algorithm = static_cast<Algorithm>(a);
     auto way = std::make_shared<Way>();
@@ -143,8 +148,12 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
     std::vector<int64_t> order;
     if (algorithm == Algorithm::Ring && standing.grid.size() > 1)
       order = ringOrder(standing.grid);
+    Usage &usage = way->usage;
+    usage.latencies = usage.seconds = LevelSum(fabric.levels.size());
     for (const Round &round : rounds)
-      addRound(way->usage, fabric, round, groups, order, span.peers);
+      addRound(usage, fabric, round, groups, order, span.peers);
+    usage.alpha = Seconds(usage.latencies.at(latencies));
+    usage.perByte = usage.seconds.at(std::vector<double>(fabric.levels.size(), 1));
     if (algorithm == Algorithm::DoubleTree) {
       int64_t outside = collective == Collective::Broadcast ? 1 : 0; // the root is above both trees
       auto [one, two] = doubleTree(n - outside);
@@ -161,15 +170,6 @@ std::variant<CollectiveModel, Issue> CollectiveModel::make(const Fabric &fabric,
   if (possible)
     std::erase_if(model.ways, [&](const auto &way) { return way->algorithm != *only; });
   return model;
-}
-
-/// Pieces that make (d + m - 1) (a + c S / m) least: about sqrt((d - 1) c S / a).
-static int64_t piecesFor(int64_t depth, double a, double cs) {
-  constexpr double kMost = 4096; // shorter pieces are not worth a message
-  auto time = [&](double m) { return (static_cast<double>(depth) + m - 1) * (a + cs / m); };
-  double best = a > 0 ? std::sqrt(static_cast<double>(depth - 1) * cs / a) : kMost;
-  double low = std::clamp(std::floor(best), 1.0, kMost), high = std::min(low + 1, kMost);
-  return static_cast<int64_t>(time(high) < time(low) ? high : low);
 }
 
 std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
@@ -234,6 +234,44 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
     costs.push_back(std::move(cost));
   }
   return costs;
+}
+
+std::vector<CollectiveTerms> CollectiveModel::terms() const {
+  size_t levels = networks.size();
+  auto empty = [&] { return CollectiveTerms{LevelSum(levels), LevelSum(levels), {}}; };
+  std::vector<CollectiveTerms> all;
+  for (const auto &way : ways) {
+    CollectiveTerms one = empty();
+    const Usage &usage = way->usage;
+    if (way->parts.empty() && way->depth > 0) {
+      // Rounds of a kind have one piece each: all kinds together are one round of the formula.
+      one.trees.push_back({usage.latencies, usage.seconds, way->depth});
+      all.push_back(std::move(one));
+      continue;
+    }
+    if (way->parts.empty()) {
+      one.alpha = usage.latencies, one.beta = usage.seconds;
+      all.push_back(std::move(one));
+      continue;
+    }
+    std::vector<CollectiveTerms> made = {std::move(one)}; // every choice for the parts so far
+    for (const Way::Part &part : way->parts) {
+      std::vector<CollectiveTerms> longer;
+      for (const CollectiveTerms &before : made)
+        for (const CollectiveTerms &next : part.model.terms()) {
+          CollectiveTerms &both = longer.emplace_back(before);
+          both.alpha.add(next.alpha, 1), both.beta.add(next.beta, part.scale);
+          for (const CollectiveTerms::Tree &tree : next.trees) {
+            LevelSum scaled(levels);
+            scaled.add(tree.beta, part.scale);
+            both.trees.push_back({tree.alpha, std::move(scaled), tree.depth});
+          }
+        }
+      made = undominated(longer);
+    }
+    all.insert(all.end(), made.begin(), made.end());
+  }
+  return undominated(all);
 }
 
 CollectiveCost CollectiveModel::cost(Bytes payload) const {

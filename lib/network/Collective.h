@@ -1,6 +1,7 @@
 // What an exchange of data among devices costs, by the fastest algorithm that is allowed.
 #pragma once
 #include "lib/network/Rounds.h"
+#include "lib/network/Terms.h"
 #include <memory>
 #include <variant>
 
@@ -57,6 +58,10 @@ public:
   CollectiveCost cost(Bytes payload) const;
   /// Of each way, in the order of `Algorithm`.
   std::vector<CollectiveCost> all(Bytes payload) const;
+  /// `cost(payload).time` is the least of them for every payload above zero; empty where nothing is
+  /// exchanged. Hierarchical ways are made of the parts' own; what never is the fastest is left
+  /// out.
+  std::vector<CollectiveTerms> terms() const;
 
 private:
   struct Way;

@@ -30,7 +30,7 @@ static int64_t degreeOf(const std::vector<int64_t> &grid) {
 
 Links::Links(const Fabric &fabric, std::vector<int64_t> peers)
     : fabric(fabric), peers(std::move(peers)), moved(fabric.levels.size()),
-      injected(fabric.levels.size()) {
+      injected(fabric.levels.size()), longest(fabric.levels.size()) {
   this->peers.resize(fabric.levels.size(), 1);
 }
 
@@ -118,7 +118,14 @@ void Links::send(int64_t from, int64_t to, double bytes) {
     hops = 0;
     walk(level, instance, start, end, bytes, hops);
   }
-  longest = std::max(longest, network.latency * static_cast<double>(hops));
+  longest[level] = std::max(longest[level], hops);
+}
+
+std::vector<double> Links::mostByLevel() const {
+  std::vector<double> most(fabric.levels.size());
+  for (const auto &[key, load] : loads)
+    most[load.level] = std::max(most[load.level], load.bytes / load.capacity);
+  return most;
 }
 
 Links::Most Links::most() const {

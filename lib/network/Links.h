@@ -30,8 +30,10 @@ public:
     int level = -1;    ///< whose network it belongs to, -1: nothing was sent
   };
   Most most() const;
-  /// Largest sum of link latencies of one message.
-  Seconds latency() const { return longest; }
+  /// Seconds of the most loaded link of each level; 0: nothing was sent there.
+  std::vector<double> mostByLevel() const;
+  /// Links of the longest message of each level; 0: none.
+  const std::vector<int64_t> &hopsByLevel() const { return longest; }
   /// Bytes over all links of a level, each link counted: what energy is paid for.
   const std::vector<double> &traffic() const { return moved; }
   /// Bytes that all devices together sent on a level.
@@ -50,7 +52,7 @@ private:
   std::vector<int64_t> peers;
   std::unordered_map<uint64_t, Load> loads;
   std::vector<double> moved, injected;
-  Seconds longest;
+  std::vector<int64_t> longest;
 };
 
 /// Extents of the grid that a ring, mesh or torus is; empty for others.

@@ -1,7 +1,8 @@
 // The latency model of GPT-2 XL on an A100: making it, compiling it, asking it.
 #include "lib/latency/Jit.h"
 #include "lib/latency/Print.h"
-#include "test/unit/LatencyCatalogue.h"
+#include "test/unit/LatencyCluster.h"
+#include <algorithm>
 #include <benchmark/benchmark.h>
 
 using namespace accord;
@@ -113,6 +114,40 @@ static void BM_LatencyBatch(benchmark::State &state) {
   state.SetItemsProcessed(state.iterations() * int64_t(kCount));
 }
 BENCHMARK(BM_LatencyBatch)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+/// Degrees, batch and micro-batch vary: GPT-2 XL's 12 pairs of degrees on 12 devices.
+static void BM_LatencyDegrees(benchmark::State &state) {
+  static test::ClusterCase gpt("gpt2.dnn", "gpt2_xl", 32);
+  static auto made = gpt.model({1, 2, 4}, {1, 2, 3, 4, 6, 12}, 4);
+  if (auto *issue = std::get_if<Issue>(&made))
+    return state.SkipWithError(issue->message.c_str());
+  const auto &model = std::get<LatencyModel>(made);
+  LatencyJitOptions options;
+  options.single = false;
+  options.varying = {"batch", "microbatch", "tensor_parallel", "data_parallel"};
+  auto compiled = LatencyJit::compile(model, options);
+  if (auto *issue = std::get_if<Issue>(&compiled))
+    return state.SkipWithError(issue->message.c_str());
+  constexpr size_t kCount = 1 << 14;
+  std::vector<std::vector<int64_t>> values(4);
+  for (size_t i = 0; i < kCount; ++i) {
+    values[0].push_back(48 + 12 * int64_t(i % 512)), values[1].push_back(1 + int64_t(i % 4));
+    values[2].push_back(int64_t(1) << i % 3), values[3].push_back(1 + int64_t(i % 3));
+  }
+  std::vector<LatencyColumn> columns(4);
+  for (size_t k = 0; k < 4; ++k)
+    columns[k].integers = values[k].data();
+  std::vector<double> step(kCount), memory(kCount), flops(kCount);
+  std::vector<LatencyStatus> status(kCount);
+  for (auto _ : state)
+    std::get<0>(compiled)->evaluate(kCount, columns,
+                                    {step.data(), memory.data(), flops.data(), status.data()});
+  if (std::count(status.begin(), status.end(), 0) != int64_t(kCount))
+    return state.SkipWithError("configurations are refused");
+  state.SetItemsProcessed(state.iterations() * int64_t(kCount));
+  state.counters["nodes"] = double(model.nodes.needed(model.roots()).size());
+}
+BENCHMARK(BM_LatencyDegrees)->Unit(benchmark::kMillisecond);
 
 static void BM_LatencyPrint(benchmark::State &state) {
   for (auto _ : state) {

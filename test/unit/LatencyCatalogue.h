@@ -47,7 +47,8 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
     return std::nullopt;
   }
   std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> built; // by sequence, -1: as written
-  auto workAt = [&](int64_t b, std::optional<int64_t> sequence) -> std::optional<WorkGraph> {
+  auto workAt = [&](int64_t b, int64_t of,
+                    std::optional<int64_t> sequence) -> std::optional<WorkGraph> {
     auto &own = built[sequence.value_or(-1)];
     if (!own) {
       std::map<std::string, int64_t> overrides;
@@ -66,14 +67,14 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
         return std::nullopt;
     }
     auto graphs = own->getOps<dnn::TrainingGraphOp>();
-    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), b, 1, why);
+    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), b, of, why);
   };
-  auto work = workAt(microbatch, std::nullopt);
+  auto work = workAt(microbatch, batch / microbatch, std::nullopt);
   if (!work) {
     why += diags.text();
     return std::nullopt;
   }
-  work->microbatches = batch / microbatch;
+
   SingleDeviceRequest request;
   request.job = name, request.batch = batch;
   auto planned = planFor(std::move(*work), *machine, request);
@@ -81,8 +82,9 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
     why = issues->front().message;
     return std::nullopt;
   }
-  auto sampleAt = [&](int64_t b, std::optional<int64_t> s) -> std::optional<SampledWork> {
-    auto at = workAt(b, s);
+  auto sampleAt = [&](int64_t b, int64_t of,
+                      std::optional<int64_t> s) -> std::optional<SampledWork> {
+    auto at = workAt(b, of, s);
     auto costs = at ? estimate(*at, *machine) : std::variant<Costs, std::vector<Issue>>();
     if (!at || !std::holds_alternative<Costs>(costs))
       return std::nullopt;

@@ -206,7 +206,7 @@ TEST(LatencyModel, HoldsWhatHasNoExpression) {
         cost.model = "strange";
       }
   };
-  auto sampleAt = [&](int64_t b, std::optional<int64_t> s) -> std::optional<SampledWork> {
+  auto sampleAt = [&](int64_t b, int64_t, std::optional<int64_t> s) -> std::optional<SampledWork> {
     test::Costed costed = test::gptCosts({b, s.value_or(1024)});
     strange(costed.graph, costed.costs, b);
     return SampledWork{std::move(costed.graph), std::move(costed.costs)};

@@ -35,7 +35,9 @@ inline std::vector<double> randomArguments(const LatencyModel &model, std::mt199
     const LatencyArgument &a = model.arguments()[i];
     double size = std::exp(std::log(std::max(a.least, 1e-9)) +
                            uniform() * std::log(a.most / std::max(a.least, 1e-9)));
-    if (a.integer)
+    if (!a.allowed.empty())
+      values[i] = double(a.allowed[random() % a.allowed.size()]);
+    else if (a.integer)
       values[i] = std::round(size / double(a.multiple)) * double(a.multiple);
     else
       values[i] = a.initial * std::exp(4 * uniform() - 2);
@@ -44,6 +46,8 @@ inline std::vector<double> randomArguments(const LatencyModel &model, std::mt199
   }
   if (values[kMicrobatch] > values[kBatch] && random() % 16)
     std::swap(values[kMicrobatch], values[kBatch]);
+  if (auto data = model.argument("data_parallel"); data && random() % 16)
+    values[kBatch] *= values[*data]; // what the replicas can share
   return values;
 }
 

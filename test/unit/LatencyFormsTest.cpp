@@ -1,5 +1,6 @@
 // Every form of a latency model gives the same results, inside its domain and outside.
 #include "LatencyCatalogue.h"
+#include "LatencyCluster.h"
 #include "LatencyFixture.h"
 #include "lib/latency/Jit.h"
 #include "lib/latency/Print.h"
@@ -110,16 +111,8 @@ void expectSame(const LatencyEvaluation &expected, const Line &found, bool statu
 
 class LatencyForms : public testing::TestWithParam<TrainedNetwork> {};
 
-} // namespace
-
-TEST_P(LatencyForms, AllSayTheSame) {
-  const TrainedNetwork &network = GetParam();
-  std::string why;
-  auto made = test::catalogueLatencyModel(network.file, network.name, network.target, network.batch,
-                                          network.microbatch, why);
-  ASSERT_TRUE(made) << why;
-  const LatencyModel &model = *made;
-  std::string folder = folderFor(network.name);
+void expectOneAnswer(const LatencyModel &model, const std::string &name) {
+  std::string folder = folderFor(name);
   std::ofstream(folder + "/latency_model.h") << printC(model);
   std::ofstream(folder + "/latency_model.py") << printPython(model);
   writeMain(model, folder);
@@ -173,6 +166,29 @@ TEST_P(LatencyForms, AllSayTheSame) {
   });
   EXPECT_GT(holds, swept ? all.size() / 8 : 0);
   EXPECT_LT(holds, all.size());
+}
+
+} // namespace
+
+TEST_P(LatencyForms, AllSayTheSame) {
+  const TrainedNetwork &network = GetParam();
+  std::string why;
+  auto made = test::catalogueLatencyModel(network.file, network.name, network.target, network.batch,
+                                          network.microbatch, why);
+  ASSERT_TRUE(made) << why;
+  expectOneAnswer(*made, network.name);
+}
+
+TEST(LatencyClusterForms, AllSayTheSame) {
+  test::ClusterCase gpt("gpt2.dnn", "gpt2", 24);
+  auto made = gpt.model({1, 2, 4}, {1, 2, 3, 6, 12}, 2);
+  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made)) << std::get<Issue>(made).message;
+  const auto &model = std::get<LatencyModel>(made);
+  expectOneAnswer(model, "cluster");
+  std::string folder = folderFor("cluster");
+  std::ofstream(folder + "/latency_model.py") << printPython(model);
+  EXPECT_EQ(
+      std::system(fmt::format("python3 -B '{}/latency_model.py' > /dev/null", folder).c_str()), 0);
 }
 
 TEST_P(LatencyForms, CheckThemselves) {

@@ -18,20 +18,15 @@ int estimateCommand(Options options) {
     return session.finish(kWrongInput, "estimate");
   // The smallest micro-batch that is offered: an estimate chooses nothing.
   const TrainingJob &job = session.job();
-  int64_t microbatch = 0;
+  int64_t microbatch = session.smallestMicrobatch();
   int64_t batch = session.batchOfDevice();
-  for (int64_t size : job.microbatches)
-    if (batch % size == 0 && (!microbatch || size < microbatch))
-      microbatch = size;
-  if (!microbatch && session.cluster()) {
+  if (!microbatch) {
     session.diagnostics().error(Code::BatchNotDivisible, job.microbatchAt,
                                 fmt::format("no micro-batch that is offered divides the {} samples "
                                             "of a device",
                                             batch));
     return session.finish(kWrongInput, "estimate");
   }
-  if (!microbatch)
-    microbatch = batch;
   auto work = session.workAt(microbatch, batch / microbatch);
   if (!work)
     return session.finish(kWrongInput, "estimate");

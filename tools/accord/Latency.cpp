@@ -5,6 +5,7 @@
 #include "lib/latency/Sweep.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/LatencyDegrees.h"
 #include "tools/accord/LatencyForms.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,17 +26,12 @@ struct Row {
   LatencyEvaluation found;
 };
 
-/// A plan of the smallest micro-batch that is offered: its order of operations is the model's.
-std::optional<Plan> smallestPlan(Session &session) {
-  const TrainingJob &job = session.job();
-  int64_t microbatch = 0;
-  for (int64_t size : job.microbatches)
-    if (job.batch % size == 0 && (!microbatch || size < microbatch))
-      microbatch = size;
-  if (!microbatch)
-    microbatch = job.batch;
-  auto work = session.workAt(microbatch, job.batch / microbatch);
-  return work ? session.planFor(std::move(*work)) : std::nullopt;
+/// By a plan of the smallest micro-batch that is offered: its order of operations is the model's.
+std::optional<LatencyModel> modelOfOneDevice(Session &session) {
+  int64_t microbatch = session.smallestMicrobatch();
+  auto work = session.workAt(microbatch, session.job().batch / microbatch);
+  auto plan = work ? session.planFor(std::move(*work)) : std::nullopt;
+  return plan ? latencyModel(session, *plan, /*needed=*/true) : std::nullopt;
 }
 
 /// The sweep, compiled: few rows one by one, many as a batch.
@@ -44,8 +40,11 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
   std::vector<Row> rows(sweep.rows());
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].arguments = sweep.at(model, i);
-  if (sweep.arguments.empty()) {
-    rows.front().found = evaluate(model, rows.front().arguments);
+  // Compiling the steps of many degrees takes longer than asking them a few times.
+  size_t nodes = model.nodes.needed(model.roots()).size();
+  if (sweep.arguments.empty() || (nodes > 4000 && rows.size() < 2000)) {
+    for (Row &row : rows)
+      row.found = evaluate(model, row.arguments);
     return rows;
   }
   LatencyJitOptions options;
@@ -79,7 +78,9 @@ llvm::json::Value number(double value, bool integer) {
 }
 
 llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &rows) {
-  llvm::json::Array arguments, table;
+  llvm::json::Array arguments, table, notes;
+  for (const std::string &note : model.notes)
+    notes.push_back(jsonString(note));
   for (const LatencyArgument &a : model.arguments()) {
     llvm::json::Object one{{"name", a.name},
                            {"unit", a.unit},
@@ -90,6 +91,8 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
                            {"multiple", a.multiple}};
     if (!a.held.empty())
       one["held"] = a.held;
+    if (!a.allowed.empty())
+      one["allowed"] = llvm::json::Array(a.allowed);
     arguments.push_back(std::move(one));
   }
   for (const Row &row : rows) {
@@ -113,6 +116,7 @@ llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &ro
                             {"machine", model.machine},
                             {"plan_step_s", model.planStep},
                             {"exact", model.exact},
+                            {"notes", std::move(notes)},
                             {"arguments", std::move(arguments)},
                             {"configurations", std::move(table)}};
 }
@@ -126,6 +130,10 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep,
     for (const LatencyArgument &a : model.arguments())
       arguments.row({a.name, fmt::format("{:.6g}", a.initial), a.unit, rangeText(a)});
     llvm::outs() << arguments.text(style) << "\n";
+    for (const std::string &note : model.notes)
+      llvm::outs() << "note: " << note << "\n";
+    if (!model.notes.empty())
+      llvm::outs() << "\n";
   }
   std::vector<std::string> heading;
   for (size_t index : sweep.arguments)
@@ -151,16 +159,14 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep,
   llvm::outs() << table.text(style);
 }
 
-int latency(const LatencyOptions &options) {
+int latency(LatencyOptions options) {
+  options.elaborate.clusters = true;
   Session session(options);
   Diagnostics &diags = session.diagnostics();
   auto stop = [&] { return session.finish(kWrongInput, "latency"); };
   if (!session.prepare())
     return stop();
-  auto plan = smallestPlan(session);
-  if (!plan)
-    return stop();
-  auto model = latencyModel(session, *plan, /*needed=*/true);
+  auto model = session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);
   if (!model)
     return stop();
   bool writes = !options.output.empty();
@@ -215,7 +221,8 @@ void addLatency(CLI::App &app, int &status) {
       ->check(CLI::IsMember({"c", "python", "mlir", "csv"}));
   command->add_option("--at", options->at,
                       "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");
-  command->footer("Example: accord latency gpt2.dnn --target a100_80g --at microbatch=1,2,4,8");
+  command->footer("Example: accord latency gpt2.dnn --target a100_80g --at microbatch=1,2,4,8\n"
+                  "On a cluster: --target dgx_a100 --at tensor_parallel=1,2,4,8");
   command->callback([options, &status] { status = latency(*options); });
 }
 

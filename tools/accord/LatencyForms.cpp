@@ -15,11 +15,11 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, boo
   EstimateOptions priced;
   priced.costModel = session.request().costModel;
   priced.threads = session.request().threads;
-  auto sampleAt = [&](int64_t microbatch,
+  auto sampleAt = [&](int64_t microbatch, int64_t microbatches,
                       std::optional<int64_t> sequence) -> std::optional<SampledWork> {
     // That the training is not defined at another size is no error of the plan.
     size_t before = diags.errors();
-    auto work = session.workAt(microbatch, 1, sequence);
+    auto work = session.workAt(microbatch, microbatches, sequence);
     diags.dropErrors(before);
     if (!work)
       return std::nullopt;
@@ -28,7 +28,12 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, boo
       return SampledWork{std::move(*work), std::move(*found)};
     return std::nullopt;
   };
-  auto made = latencyModelOf(plan, session.sequence(), sampleAt);
+  return reportedModel(session, latencyModelOf(plan, session.sequence(), sampleAt), needed);
+}
+
+std::optional<LatencyModel> reportedModel(Session &session, std::variant<LatencyModel, Issue> made,
+                                          bool needed) {
+  Diagnostics &diags = session.diagnostics();
   if (auto *issue = std::get_if<Issue>(&made)) {
     std::string message = "no latency model for this job: " + issue->message;
     if (needed)

@@ -12,6 +12,10 @@ class Session;
 /// warning (A0708).
 std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed);
 
+/// The same of what was made already.
+std::optional<LatencyModel> reportedModel(Session &session, std::variant<LatencyModel, Issue> made,
+                                          bool needed);
+
 struct LatencyForm {
   const char *name, *file;
   std::string (*print)(const LatencyModel &);

@@ -10,8 +10,7 @@ void addLater(CLI::App &app, int &status) {
   struct Announced {
     const char *name, *what;
   };
-  for (Announced a :
-       {Announced{"mine", "Search a design space for the best accelerator"}}) {
+  for (Announced a : {Announced{"mine", "Search a design space for the best accelerator"}}) {
     CLI::App *command = app.add_subcommand(a.name, fmt::format("{} (not supported yet)", a.what));
     command->allow_extras();
     std::string name = a.name;

@@ -210,16 +210,15 @@ bool Session::prepareCluster() {
 mlir::ModuleOp Session::module() { return theProgram->module(); }
 
 /// Runs a pipeline, the user's if it has an `option`; its errors become diagnostics.
-bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option) {
+bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
+                        std::vector<std::string> *remarks) {
   if (pipeline.empty())
     return true;
   Code code = option ? Code::PassFailed : Code::NoGradient;
   bool reported = false;
   mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-    // What of a shared step stays whole changes every number that follows.
-    if (d.getSeverity() == mlir::DiagnosticSeverity::Remark && !option && theCluster &&
-        !llvm::is_contained(theCluster->assumptions, d.str()))
-      theCluster->assumptions.push_back(d.str());
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Remark && remarks)
+      remarks->push_back(d.str());
     if (d.getSeverity() != mlir::DiagnosticSeverity::Error)
       return mlir::success();
     reported = true;
@@ -245,11 +244,18 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
   return false;
 }
 
-mlir::Operation *Session::trainingGraph(const std::string &policy,
-                                        std::optional<int64_t> sequence) {
-  auto [slot, isNew] = graphs.try_emplace({policy, sequence.value_or(-1)}, nullptr);
+Session::GraphKey Session::keyOf(const std::string &policy, std::optional<int64_t> sequence,
+                                 const std::optional<Degrees> &given) const {
+  const Degrees &degrees = given ? *given : theJob->degrees;
+  return {policy, sequence.value_or(-1), degrees.tensor, degrees.data};
+}
+
+mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional<int64_t> sequence,
+                                        const std::optional<Degrees> &given) {
+  auto [slot, isNew] = graphs.try_emplace(keyOf(policy, sequence, given));
+  Built &made = slot->second;
   if (!isNew)
-    return slot->second;
+    return made.graph;
   std::map<std::string, int64_t> overrides;
   if (sequence)
     overrides["seq"] = *sequence;
@@ -264,7 +270,7 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
   if (policy != "none")
     build = "recompute{policy=" + policy + "}," + build;
   build = "expand-recurrent," + build;
-  const Degrees &degrees = theJob->degrees;
+  const Degrees &degrees = given ? *given : theJob->degrees;
   std::string share; // what one of the devices does, by the passes that anybody can run
   if (degrees.tensor > 1)
     share = fmt::format("shard{{axis=tensor devices={} sequence={}}}", degrees.tensor,
@@ -273,7 +279,8 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
     share += fmt::format("{}replicate{{axis=data devices={} experts={}}}", share.empty() ? "" : ",",
                          degrees.data, degrees.expert ? "divided" : "whole");
   if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
-      !runPasses(*own, share, nullptr) || !runPasses(*own, options.passes, "--passes") ||
+      !runPasses(*own, share, nullptr, &made.remarks) ||
+      !runPasses(*own, options.passes, "--passes") ||
       (options.fuse && !runPasses(*own, "dnn.training_graph(fuse)", "--fuse")))
     return nullptr;
   auto built = own->getOps<dnn::TrainingGraphOp>();
@@ -283,14 +290,21 @@ mlir::Operation *Session::trainingGraph(const std::string &policy,
   }
   mlir::Operation *graph = *built.begin();
   graph->moveBefore(module().getBody(), module().getBody()->end());
-  if (sequence || policy != theJob->recomputes.front()) {
+  // What of a shared step stays whole changes every number that follows.
+  if (!given && theCluster)
+    for (const std::string &remark : made.remarks)
+      if (!llvm::is_contained(theCluster->assumptions, remark))
+        theCluster->assumptions.push_back(remark);
+  if (sequence || given || policy != theJob->recomputes.front()) {
     std::string name = theJob->name + "." + policy;
     if (sequence)
       name += ".seq" + std::to_string(*sequence);
+    if (given)
+      name += fmt::format(".tensor{}.data{}", given->tensor, given->data);
     graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
                    mlir::StringAttr::get(context.get(), name));
   }
-  return slot->second = graph;
+  return made.graph = graph;
 }
 
 /// The graph's work, with the names that the plan has: those of the job.
@@ -307,8 +321,9 @@ std::optional<WorkGraph> Session::extract(mlir::Operation *graph, const std::str
 }
 
 std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatches,
-                                         std::optional<int64_t> sequence) {
-  mlir::Operation *graph = trainingGraph(recompute, sequence);
+                                         std::optional<int64_t> sequence,
+                                         std::optional<Degrees> degrees) {
+  mlir::Operation *graph = trainingGraph(recompute, sequence, degrees);
   if (!graph)
     return std::nullopt;
   std::string error;
@@ -319,7 +334,14 @@ std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatche
   return work;
 }
 
-SingleDeviceRequest Session::request() {
+std::optional<std::vector<std::string>> Session::wholeAt(const Degrees &degrees) {
+  if (!trainingGraph(recompute, std::nullopt, degrees))
+    return std::nullopt;
+  return graphs.at(keyOf(recompute, std::nullopt, degrees)).remarks;
+}
+
+SingleDeviceRequest Session::request(std::optional<Degrees> given) {
+  const Degrees &degrees = given ? *given : theJob->degrees;
   SingleDeviceRequest request;
   request.job = theJob->name;
   request.batch = theJob->batch;
@@ -331,19 +353,27 @@ SingleDeviceRequest Session::request() {
   request.effort = options.effort;
   if (theCluster) {
     request.fabric = &theCluster->fabric;
-    request.axes = {{"tensor", theJob->degrees.tensor}, {"data", theJob->degrees.data}};
+    request.axes = {{"tensor", degrees.tensor}, {"data", degrees.data}};
   }
   request.recomputes = theJob->recomputes;
   // Built before by `prepare`; the planner may ask from several threads.
   request.instantiate = [this](int64_t microbatch, int64_t microbatches,
                                const std::string &policy) -> std::variant<WorkGraph, Issue> {
     std::string error;
-    mlir::Operation *graph = graphs.at({policy, -1});
+    mlir::Operation *graph = graphs.at(keyOf(policy, std::nullopt, {})).graph;
     if (auto work = extract(graph, policy, microbatch, microbatches, error))
       return std::move(*work);
     return Issue{"A0205", error, sourceOf(graph->getLoc()), {}};
   };
   return request;
+}
+
+int64_t Session::smallestMicrobatch() const {
+  int64_t batch = batchOfDevice(), microbatch = 0;
+  for (int64_t size : theJob->microbatches)
+    if (batch % size == 0 && (!microbatch || size < microbatch))
+      microbatch = size;
+  return microbatch || theCluster ? microbatch : batch;
 }
 
 void Session::report(const Issue &issue) {
@@ -352,8 +382,8 @@ void Session::report(const Issue &issue) {
     error.note(rangeOf(diags, location), message);
 }
 
-std::optional<Plan> Session::planFor(WorkGraph graph) {
-  SingleDeviceRequest one = request();
+std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> degrees) {
+  SingleDeviceRequest one = request(degrees);
   one.batch = graph.microbatch * graph.microbatches;
   auto result = accord::planFor(std::move(graph), theMachine, one);
   if (auto *plan = std::get_if<Plan>(&result))

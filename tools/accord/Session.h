@@ -7,6 +7,7 @@
 #include "llvm/Support/JSON.h"
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace CLI {
@@ -45,10 +46,15 @@ public:
   std::optional<Plan> plan();
   /// The training graph's work for another sequence length (`seq` parameter), kept for later calls.
   /// Nothing after errors.
+  /// `degrees`: among other numbers of devices than the job's; what then stays whole is not said.
   std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches,
-                                  std::optional<int64_t> sequence = {});
+                                  std::optional<int64_t> sequence = {},
+                                  std::optional<Degrees> degrees = {});
+  /// What of the training graph stays whole at these degrees, in the words of the passes that share
+  /// it. Nothing after errors.
+  std::optional<std::vector<std::string>> wholeAt(const Degrees &degrees);
   /// Costs, schedule and memory of one work graph on the job's machine.
-  std::optional<Plan> planFor(WorkGraph graph);
+  std::optional<Plan> planFor(WorkGraph graph, std::optional<Degrees> degrees = {});
 
   /// Parts of the energy of the plan's step; warns of more power than the machine may draw.
   void account(const Plan &plan, EstimateTotals &totals);
@@ -63,6 +69,9 @@ public:
   const std::optional<Cluster> &cluster() const { return theCluster; }
   /// Samples of a step that one device takes.
   int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
+  /// The smallest micro-batch that is offered and divides them, else all of them; on a cluster 0
+  /// where none divides them.
+  int64_t smallestMicrobatch() const;
   std::optional<int64_t> sequence() const { return theSequence; }
   Diagnostics &diagnostics() { return diags; }
   Program &program() { return *theProgram; }
@@ -74,15 +83,26 @@ public:
   void report(const Issue &issue);
 
   /// The search as the user asked for it, for planning again on a changed machine.
-  SingleDeviceRequest request();
+  SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 
 private:
   bool loadPlugins();
-  mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence);
+  /// A training graph, and the remarks of the passes that shared it.
+  struct Built {
+    mlir::Operation *graph = nullptr;
+    std::vector<std::string> remarks;
+  };
+  /// By recomputation, sequence length (-1: as written), tensor and data degree.
+  using GraphKey = std::tuple<std::string, int64_t, int64_t, int64_t>;
+  GraphKey keyOf(const std::string &recompute, std::optional<int64_t> sequence,
+                 const std::optional<Degrees> &degrees) const;
+  mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,
+                                 const std::optional<Degrees> &degrees = {});
   std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
                                    int64_t microbatch, int64_t microbatches, std::string &error);
   bool prepareCluster();
-  bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option);
+  bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
+                 std::vector<std::string> *remarks = nullptr);
 
   const Options &options;
   SourceManager sources;
@@ -94,8 +114,7 @@ private:
   std::optional<Cluster> theCluster;
   std::optional<int64_t> theSequence;
   std::string recompute; ///< of the plan, before it the first candidate
-  /// By recomputation and sequence length (-1: as written).
-  std::map<std::pair<std::string, int64_t>, mlir::Operation *> graphs;
+  std::map<GraphKey, Built> graphs;
 };
 
 /// Folder of the shipped descriptions.
