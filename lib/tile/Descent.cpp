@@ -1,13 +1,13 @@
 #include "lib/tile/Descent.h"
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 namespace accord::tile {
 namespace {
-const int64_t kLeast = getenv("LEAST") ? atoi(getenv("LEAST")) : 1000, kHalf = getenv("HALF") ? atoi(getenv("HALF")) : 4, kShare = getenv("SHARE") ? atoi(getenv("SHARE")) : 1;
-}
+/// What a search of smaller memories may cost, as a part of the search that starts it, and the
+/// least for which such a search starts some of its own.
+constexpr int64_t kPart = 4, kWorth = 5000;
+} // namespace
 
 Descent::Descent(const Nest &nest, const Shape &shape, Orders &orders, const Clock &clock,
                  const ComputeOfTile &compute, const ComputeFloor &floor, int64_t steps)
@@ -217,19 +217,17 @@ void Search::descend() {
     std::vector<Level> smaller(levels.begin(), levels.end());
     smaller[l].capacity = smaller[l].capacity / 2;
     SearchLimits some = limits;
-    some.nodes = limit / kHalf;
+    some.nodes = limit / kPart;
     Search half(nest, smaller, compute, some);
-    half.descends = some.nodes >= kLeast;
+    half.descends = some.nodes >= kWorth;
     if (!half.fits() && half.run() && half.best.size() == nearest)
       add(half.best);
   }
   from.insert(from.end(), starts.begin(), starts.end());
   Descent descent(nest, shape, orders, clock, compute, floor, 0);
   for (const auto &tiles : from) {
-    descent.steps = limit / kShare;
+    descent.steps = limit;
     descent.from(tiles);
-    static bool trace = getenv("TRACE");
-    if (trace) fprintf(stderr, "  %g (left %ld) was %g\n", descent.found ? descent.value.time : 0, long(descent.steps), incumbent.time);
   }
   if (descent.found && descent.value.below(incumbent, nearest + 1)) {
     incumbent = descent.value;

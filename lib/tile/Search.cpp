@@ -44,7 +44,8 @@ bool Objective::below(const Objective &other, unsigned levels) const {
 Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                const SearchLimits &limits)
     : nest(nest), shape(nest), orders(shape), clock(levels, limits.leastCompute), levels(levels),
-      compute(compute), limits(limits), floor(limits.floor), loops(static_cast<unsigned>(nest.loops.size())),
+      compute(compute), limits(limits), floor(limits.floor),
+      loops(static_cast<unsigned>(nest.loops.size())),
       nearest(static_cast<unsigned>(levels.size()) - 1),
       limit(std::max<int64_t>(limits.nodes, 64)) { // a first answer needs some, whatever the limit
   for (unsigned i = 0; i < loops; ++i) {
