@@ -63,6 +63,26 @@ SystolicCost costOf(const Core &core, const SystolicArray &array, const std::vec
   return *systolicCost(gemm, dataflowOf(core), array);
 }
 
+/// Seconds for a cycle of folds whose streams are not cut: less than a cycle of the array where the
+/// whole operation cuts them for arrays that would idle. More arrays have as few idle in relation
+/// as half of them, if they go in pairs: the least over the count, half of it and so on. So the
+/// pace never falls when the count doubles, whatever the folds are.
+Seconds paceOf(const CostQuery &q, const ComputeTime &whole) {
+  const Core &core = q.machine.cores[q.core];
+  const Operation &op = q.operation;
+  SystolicArray cut = arrayOf(core), array = uncut(core);
+  auto cycles = [&](const SystolicArray &of) {
+    return asDouble(costOf(core, of, op.domain, op.tensors).cycles);
+  };
+  Seconds cycle = whole.time / cycles(cut);
+  double least = 1;
+  for (int64_t count = array.count; count >= 1; count = array.split ? count / 2 : 0) {
+    cut.count = array.count = count;
+    least = std::min(least, cycles(cut) / cycles(array));
+  }
+  return cycle * least;
+}
+
 std::vector<LoopRole> rolesOf(const LoopRoles &roles,
                               const std::vector<std::vector<unsigned>> &groups) {
   std::vector<LoopRole> of;
@@ -86,21 +106,21 @@ Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> ext
 class ArrayModel : public ModelAtPeak {
 public:
   /// Cycles of the tile's own folds, none of whose streams is cut for idle arrays, at the pace of
-  /// the whole: then no tiles take less than the whole in sum. Row stationary folds strips of rows
-  /// of its own, whatever the tiles: there a tile has its share of the whole.
+  /// the whole, and at least its share of the whole: then no tiles take less than the whole in sum,
+  /// and none take longer if the arrays are twice as many. Row stationary folds strips of rows of
+  /// its own, whatever the tiles: there a tile has its share.
   TileTime tileTime(const CostQuery &q, const ComputeTime &whole,
                     const std::vector<std::vector<unsigned>> &groups) const override {
     const Core &core = q.machine.cores[q.core];
-    const Operation &op = q.operation;
-    SystolicArray array = uncut(core);
-    Seconds cycle = whole.time / asDouble(costOf(core, array, op.domain, op.tensors).cycles);
-    auto roles = loopRoles(op.domain, op.tensors);
-    if (roles && dataflowOf(core) != Dataflow::RowStationary)
-      return [of = rolesOf(*roles, groups), cycle, array,
-              flow = dataflowOf(core)](std::span<const int64_t> extents) {
-        return cycle * asDouble(systolicCost(gemmOfTile(of, extents), flow, array)->cycles);
-      };
-    return CostModel::tileTime(q, whole, groups);
+    auto roles = loopRoles(q.operation.domain, q.operation.tensors);
+    TileTime share = CostModel::tileTime(q, whole, groups);
+    if (!roles || dataflowOf(core) == Dataflow::RowStationary)
+      return share;
+    return [of = rolesOf(*roles, groups), cycle = paceOf(q, whole), array = uncut(core),
+            flow = dataflowOf(core), share](std::span<const int64_t> extents) {
+      Gemm tile = gemmOfTile(of, extents);
+      return std::max(share(extents), cycle * asDouble(systolicCost(tile, flow, array)->cycles));
+    };
   }
 
   /// Tiles of at most these extents: their folds use no more of the array, and the stream comes in
@@ -116,7 +136,7 @@ public:
     if (!roles || !gemm || flow == Dataflow::RowStationary)
       return nullptr;
     SystolicArray array = uncut(core);
-    Seconds cycle = whole.time / asDouble(costOf(core, array, op.domain, op.tensors).cycles);
+    Seconds cycle = paceOf(q, whole);
     double spread = array.split ? static_cast<double>(array.count) : 1;
     array.count = 1;
     return [of = rolesOf(*roles, groups), cycle, array, flow, spread,

@@ -44,7 +44,8 @@ bool Objective::below(const Objective &other, unsigned levels) const {
 Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                const SearchLimits &limits)
     : nest(nest), shape(nest), orders(shape), clock(levels, limits.leastCompute), levels(levels),
-      compute(compute), floor(limits.floor), loops(static_cast<unsigned>(nest.loops.size())),
+      compute(compute), limits(limits), floor(limits.floor),
+      loops(static_cast<unsigned>(nest.loops.size())),
       nearest(static_cast<unsigned>(levels.size()) - 1),
       limit(std::max<int64_t>(limits.nodes, 64)) { // a first answer needs some, whatever the limit
   for (unsigned i = 0; i < loops; ++i) {
@@ -316,6 +317,8 @@ void Search::raiseFloor(unsigned level, int64_t budget) {
   searchAlone(level, 0);
   if (!cut)
     floorBits[level] = incumbent.bits[level];
+  if (found)
+    starts.push_back(std::vector(nearest, best[level - 1].tile));
   traffic = false;
   limit = whole;
 }
@@ -363,6 +366,9 @@ bool Search::run() {
   }
   limit = whole;
   if (nearest > 1) {
+    starts.emplace_back();
+    for (const Tiling &tiling : best)
+      starts.back().push_back(tiling.tile);
     // What is best for the farthest link may be bad for the next: first answers of all together.
     cut = false;
     limit = std::min(whole, nodes + whole / 4);
@@ -375,6 +381,8 @@ bool Search::run() {
     explore(1);
   }
   exact = !cut && !orders.truncated() && !broken;
+  if (!exact && !broken && nearest > 1 && descends)
+    descend();
   bound =
       exact ? incumbent.time : std::min(incumbent.time, orders.truncated() ? simple : openBound);
   return !broken;

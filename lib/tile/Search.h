@@ -31,6 +31,7 @@ public:
   double bound = 0;         ///< seconds
   bool exact = false;
   int64_t nodes = 0;
+  bool descends = true; ///< improves by local search (Descent.h) what is not proven best
 
 private:
   /// State of one memory: extents so far, splits by loop, and what is known of its link.
@@ -77,6 +78,7 @@ private:
   void incumbents(unsigned level);
   void fill(unsigned level, std::vector<int64_t> base, const std::vector<unsigned> &turn);
   std::vector<std::vector<unsigned>> classes(unsigned level) const;
+  void descend();
 
   const Nest &nest;
   Shape shape;
@@ -84,6 +86,7 @@ private:
   Clock clock;
   std::span<const Level> levels;
   const ComputeOfTile &compute;
+  const SearchLimits &limits;
   const ComputeFloor &floor;
   unsigned loops, nearest; ///< number of loops; index of the nearest memory
   int64_t limit;
@@ -95,6 +98,8 @@ private:
   bool quick = false;                ///< memories inside get first answers only
   bool found = false, broken = false, cut = false;
   Objective incumbent;
+  /// Tiles of all memories that local search starts from, besides the best.
+  std::vector<std::vector<std::vector<int64_t>>> starts;
   double openBound = 0; ///< seconds that nothing left open by a limit undercuts
   std::map<int64_t, std::vector<int64_t>> known[2][kMaxLoops]; ///< extents inside of 0 and of 1
 };

@@ -158,7 +158,7 @@ std::vector<std::pair<std::string, std::function<void(Machine &)>>> doublings(co
 
 TEST(Monotone, MoreOfAnythingIsNeverSlower) {
   Draw draw(7);
-  int priced = 0, inexact = 0, slower = 0, all = 0;
+  int priced = 0, inexact = 0, all = 0;
   for (int i = 0; i < 10000; ++i) {
     Machine m = randomMachine(draw);
     Operation op = randomOperation(draw);
@@ -179,16 +179,12 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
       auto after = price(op, more);
       ASSERT_TRUE(std::holds_alternative<Costs>(after)) << i << " " << what;
       const OperationCost &now = std::get<Costs>(after).operations[0];
-      // Where the search for tiles ended at its limit, what it proved holds. One memory on the chip
-      // is always searched to the end.
+      // One memory on the chip is always searched to the end.
       inexact += now.gap > 0;
       if (m.memories.size() < 3)
         ASSERT_EQ(now.gap, 0) << i << ": twice the " << what;
-      // Tiles run at the pace of the whole operation. Filling an array once takes the same cycles
-      // however many arrays there are, so that this pace falls a little with their count.
-      double slack = what.starts_with("count") ? 1e-4 : 1e-12;
-      slower += now.time.value > cost.time.value * (1 + slack);
-      ASSERT_LE(now.time.value * (1 - now.gap), cost.time.value * (1 + slack))
+      // What is not proven best is no slower either.
+      ASSERT_LE(now.time.value, cost.time.value * (1 + 1e-12))
           << i << ": twice the " << what << "\n"
           << cost.formula << "\n"
           << now.formula;
@@ -196,8 +192,7 @@ TEST(Monotone, MoreOfAnythingIsNeverSlower) {
   }
   EXPECT_GT(priced, 8000);
   EXPECT_LT(inexact, all / 150);
-  EXPECT_LT(slower, all / 4000); // the answers found: their bounds are what is asserted above
-  std::printf("%d of %d answers are not proven best, %d are slower\n", inexact, all, slower);
+  std::printf("%d of %d answers are not proven best\n", inexact, all);
 }
 
 } // namespace
