@@ -55,7 +55,7 @@ TEST(LatencyCluster, IsThePlanAtEveryPairOfDegrees) {
           // may be shorter or longer.
           double step = plan->schedule.step.seconds().value;
           bool own = microbatch == 2 && !s;
-          EXPECT_NEAR(found.result.step, step, (own ? 1e-12 : 0.02) * step)
+          EXPECT_NEAR(found.result.step, step, (own ? 1e-12 : 0.03) * step)
               << t << " x " << d << ", " << microbatch;
           EXPECT_NEAR(found.result.flops, flops, 1e-12 * flops) << t << " x " << d;
           if (own)

@@ -15,6 +15,33 @@
 namespace accord {
 namespace {
 
+/// What cannot hold together, instead of a schedule that breaks it.
+llvm::json::Value conflictJson(const Plan &plan) {
+  llvm::json::Array conflicts;
+  for (const Conflict &c : plan.conflicts)
+    conflicts.push_back(llvm::json::Object{{"constraint", jsonString(c.constraint)},
+                                           {"file", jsonString(c.file)},
+                                           {"line", c.line},
+                                           {"detail", jsonString(c.detail)}});
+  return llvm::json::Object{{"command", "schedule"},
+                            {"version", kVersion},
+                            {"status", "infeasible"},
+                            {"slots", llvm::json::Array()},
+                            {"conflict", std::move(conflicts)}};
+}
+
+std::string conflictText(const Plan &plan) {
+  std::string text = "infeasible: there is no schedule for these together\n";
+  for (const Conflict &c : plan.conflicts)
+    text += fmt::format("  {}{}{}\n", c.constraint,
+                        c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
+                        c.detail.empty() ? "" : ": " + c.detail);
+  if (plan.graph.recompute == "none" && plan.memory.peak > 0)
+    text += "  help: recompute = {none, selective, full} may make tensors again instead of keeping "
+            "them\n";
+  return text;
+}
+
 llvm::json::Value scheduleJson(const Plan &plan) {
   llvm::json::Array slots;
   for (const RegionSchedule &region : plan.schedule.regions)
@@ -73,6 +100,10 @@ int schedule(const Options &options) {
   }
   if (!plan)
     return session.finish(kWrongInput, "schedule");
+  if (!plan->feasible) {
+    llvm::outs() << (options.json ? jsonText(conflictJson(*plan)) + "\n" : conflictText(*plan));
+    return session.finish(kInfeasible, "schedule");
+  }
   if (options.json)
     llvm::outs() << jsonText(scheduleJson(*plan)) << "\n";
   else
