@@ -1,6 +1,7 @@
 // The list scheduler and its bounds on layered random problems of growing size.
 #include "lib/solve/Solve.h"
 #include "test/fuzz/Random.h"
+#include "test/unit/SchedulingTransformer.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;
@@ -37,3 +38,23 @@ BENCHMARK(BM_ScheduleLayered)
     ->Range(64, 16384)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
+
+/// Training graphs of about 42 operations a layer on tensor and vector cores, at the effort of
+/// plans; the last argument: one core or all of a kind, as the scheduler decides.
+static void BM_ScheduleTransformer(benchmark::State &state) {
+  SchedulingProblem problem = testing::transformer(static_cast<unsigned>(state.range(0)),
+                                                   state.range(1), state.range(2), state.range(3));
+  SolveOptions options;
+  options.effort = 5;
+  SchedulingResult result;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(result = schedule(problem, options));
+  state.counters["operations"] = static_cast<double>(problem.tasks.size());
+  state.counters["gap_percent"] = 100 * result.gap();
+}
+BENCHMARK(BM_ScheduleTransformer)
+    ->ArgsProduct({{5, 25, 122, 2400}, {2}, {1, 2}, {0}})
+    ->Args({122, 4, 4, 0})
+    ->Args({1, 8, 2, 1})
+    ->Args({1, 16, 16, 1})
+    ->Unit(benchmark::kMillisecond);
