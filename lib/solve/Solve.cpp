@@ -61,9 +61,8 @@ public:
     double n = static_cast<double>(in.size());
     listWork = static_cast<int64_t>(std::max({std::min(passes * n, most), 2 * n * options.effort,
                                               options.effort == 0 ? 0.0 : kLeastListWork}));
-    solverWork = options.effort < 6
-                     ? 0
-                     : static_cast<uint64_t>(2.5e8 * std::pow(2.0, options.effort - 10.0));
+    solverWork =
+        options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, options.effort - 10.0));
   }
 
   SchedulingResult run() {
@@ -223,8 +222,10 @@ private:
       Oracle oracle(in, propagator, horizon, unit);
       Watch watch(oracle, options.stop);
       double gap = result.gap();
-      if (unit == 1)
-        return exact(oracle, horizon);
+      if (unit == 1) {
+        exact(oracle, horizon);
+        return fromBelow();
+      }
       coarse(oracle, horizon);
       bool helped = found() && result.gap() < 0.8 * gap;
       if (!helped && literals >= kMostLiterals)
@@ -247,7 +248,8 @@ private:
   void exact(Oracle &oracle, int64_t target) {
     while (!finished()) {
       SchedulingSolution answer;
-      Oracle::Answer said = ask(oracle, target, solverWork, answer);
+      // Some is kept for a better bound, should the answer stay open.
+      Oracle::Answer said = ask(oracle, target, solverWork - solverWork / 5, answer);
       if (said == Oracle::Answer::Unknown)
         return;
       if (said == Oracle::Answer::No) {
@@ -259,6 +261,34 @@ private:
       }
       keep(std::move(answer), "z3");
       target = makespan() - 1;
+    }
+  }
+
+  /// Far below the best schedule windows are narrow and answers quick: a better bound, by
+  /// bisection among the makespans that could be refuted.
+  void fromBelow() {
+    int64_t low = result.bound.value, high = found() ? makespan() : 0;
+    for (uint64_t slice = solverWork / 4; low < high && !finished() && solverWork > 0;) {
+      int64_t middle = low + (high - low) / 2;
+      Propagator propagator(in, middle);
+      if (!propagator.run()) {
+        low = middle + 1;
+        raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
+              "bounds");
+        continue;
+      }
+      Oracle oracle(in, propagator, middle);
+      Watch watch(oracle, options.stop);
+      SchedulingSolution answer;
+      Oracle::Answer said = ask(oracle, middle, slice, answer);
+      if (said == Oracle::Answer::No) {
+        low = middle + 1;
+        raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        continue;
+      }
+      high = middle;
+      if (said == Oracle::Answer::Yes)
+        keep(std::move(answer), "z3");
     }
   }
 
