@@ -11,21 +11,6 @@
 namespace accord {
 namespace {
 
-/// All durations and delays one after the other: time in which nothing runs and no delay passes can
-/// be cut out of any schedule.
-int64_t longest(const SchedulingProblem &problem) {
-  int64_t sum = 0; // at most 2^61: see check
-  for (const auto &task : problem.tasks) {
-    int64_t most = 0;
-    for (const auto &mode : task.modes)
-      most = std::max(most, mode.duration);
-    sum += most;
-  }
-  for (const auto &p : problem.precedences)
-    sum += p.delay;
-  return sum;
-}
-
 std::optional<Issue> write(const std::string &path, const std::string &text) {
   std::error_code error;
   llvm::raw_fd_ostream out(path, error);
@@ -46,7 +31,7 @@ std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
                                         const SchedulingResult &result) {
   CertificateClaim claimed;
   if (result.status == SchedulingResult::Status::Infeasible)
-    claimed.makespan = longest(problem);
+    claimed.makespan = serialLength(problem);
   else if (result.bound.kind == SchedulingBound::Kind::Solver)
     claimed.makespan = result.bound.value - 1;
   else

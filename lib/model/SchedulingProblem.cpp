@@ -33,6 +33,19 @@ std::string SchedulingProblem::nameOf(Id task) const {
                                                           : fmt::format("#{}", task);
 }
 
+int64_t serialLength(const SchedulingProblem &problem) {
+  int64_t sum = 0; // at most 2^61: see check
+  for (const auto &task : problem.tasks) {
+    int64_t most = 0;
+    for (const auto &mode : task.modes)
+      most = std::max(most, mode.duration);
+    sum += most;
+  }
+  for (const auto &p : problem.precedences)
+    sum += p.delay;
+  return sum;
+}
+
 namespace {
 
 constexpr int64_t kMost = INT64_MAX / 4;

@@ -102,6 +102,10 @@ struct SchedulingSolution {
   int64_t makespan = 0;                    ///< the end of the last task
 };
 
+/// All longest durations and delays one after the other: if there is a schedule, there is one that
+/// is not longer, because time in which nothing runs and no delay passes can be cut out.
+int64_t serialLength(const SchedulingProblem &problem);
+
 /// What makes a problem malformed: ids out of range, a task without modes or with several absent
 /// ones, negative numbers, a mode that needs more than there is while no other mode is left,
 /// precedences that form a cycle (named, with a note at each task of it), sums beyond 2^61. Code

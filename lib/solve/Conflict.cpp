@@ -4,19 +4,6 @@
 
 namespace accord::solve {
 
-int64_t serialLength(const SchedulingProblem &problem) {
-  int64_t sum = 0;
-  for (const auto &task : problem.tasks) {
-    int64_t most = 0;
-    for (const auto &mode : task.modes)
-      most = std::max(most, mode.duration);
-    sum += most;
-  }
-  for (const auto &p : problem.precedences)
-    sum += p.delay;
-  return sum;
-}
-
 namespace {
 
 /// Lengths do not matter: every time becomes as short as the order of events allows, one unit for

@@ -13,7 +13,4 @@ namespace accord::solve {
 /// problem without a schedule.
 std::vector<std::string> conflictOf(const SchedulingProblem &problem, uint64_t limit);
 
-/// One task after the other: if there is a schedule, there is one that is not longer.
-int64_t serialLength(const SchedulingProblem &problem);
-
 } // namespace accord::solve
