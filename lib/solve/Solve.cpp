@@ -56,13 +56,14 @@ public:
   Solver(const SchedulingProblem &problem, const SolveOptions &options)
       : in(problem), modes(in), options(options), random(1) {
     // Each step of effort doubles the work; lists look at every task a few times at least.
-    double passes = options.effort == 0 ? 0 : 8 * std::pow(4.0, options.effort - 4.0);
-    double most = std::ldexp(1.0, 21) * std::pow(2.0, options.effort - 10.0);
+    double effort = std::min(options.effort, 40u); // so that the work fits 64 bits
+    double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - 4);
+    // Lists end after some seconds at most: more effort is for the solver.
+    double most = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
     double n = static_cast<double>(in.size());
-    listWork = static_cast<int64_t>(std::max({std::min(passes * n, most), 2 * n * options.effort,
-                                              options.effort == 0 ? 0.0 : kLeastListWork}));
-    solverWork =
-        options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, options.effort - 10.0));
+    listWork = static_cast<int64_t>(
+        std::max({std::min(passes * n, most), 2 * n * effort, effort == 0 ? 0.0 : kLeastListWork}));
+    solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
   }
 
   SchedulingResult run() {

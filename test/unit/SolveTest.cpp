@@ -94,6 +94,15 @@ TEST(Solve, StoppedWhileItSearches) {
   EXPECT_GE(result.gap(), 0);
 }
 
+TEST(Solve, AnyEffortIsOne) {
+  SchedulingProblem problem;
+  problem.addResource("r", 2);
+  for (int i = 0; i < 5; ++i)
+    problem.addTask("", 3 + i % 2, {{0, 1}});
+  for (unsigned effort : {11u, 1000u})
+    EXPECT_TRUE(at(problem, effort).optimal()) << effort;
+}
+
 TEST(Solve, EmptyAndZero) {
   SchedulingProblem nothing;
   SchedulingResult result = schedule(nothing);
