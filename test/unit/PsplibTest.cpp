@@ -1,6 +1,7 @@
 // The 30-job projects of PSPLIB against the optima that it publishes (j30opt, Kolisch and Sprecher
 // 1997), all proven there by exact methods of others.
 #include "lib/import/Psplib.h"
+#include "SharedData.h"
 #include "lib/solve/Solve.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
@@ -13,20 +14,6 @@
 using namespace accord;
 
 namespace {
-
-/// Beside this checkout or in $ACCORD_DATA; empty if it is not there.
-std::filesystem::path projects() {
-  std::vector<std::filesystem::path> places;
-  if (const char *data = std::getenv("ACCORD_DATA"))
-    places.emplace_back(data);
-  std::filesystem::path up = ACCORD_SOURCE_DIR;
-  for (; up != up.parent_path(); up = up.parent_path())
-    places.push_back(up.parent_path() / "shared" / "data");
-  for (const auto &place : places)
-    if (std::filesystem::is_regular_file(place / "psplib" / "j30.csv"))
-      return place / "psplib";
-  return {};
-}
 
 struct Case {
   std::string file;
@@ -56,7 +43,7 @@ void solve(const std::filesystem::path &folder, Case &one) {
 }
 
 TEST(Psplib, OptimaOfThirtyJobs) {
-  std::filesystem::path folder = projects();
+  std::filesystem::path folder = accord::testing::sharedData("psplib");
   std::vector<Case> cases;
   if (!folder.empty()) {
     std::ifstream list(folder / "j30.csv");

@@ -1,5 +1,6 @@
 // Systolic arrays against counts that SCALE-Sim v3 gives, its formulas on published layer lists,
 // and properties.
+#include "SharedData.h"
 #include "lib/array/Saturating.h"
 #include "lib/array/Systolic.h"
 #include "test/fuzz/Random.h"
@@ -100,17 +101,11 @@ struct Layer {
 
 /// The layer lists beside this checkout or in $ACCORD_DATA; none if they are not there.
 std::vector<std::filesystem::path> layerLists() {
-  std::vector<std::filesystem::path> places, lists;
-  if (const char *data = std::getenv("ACCORD_DATA"))
-    places.emplace_back(data);
-  std::filesystem::path up = ACCORD_SOURCE_DIR;
-  for (; up != up.parent_path(); up = up.parent_path())
-    places.push_back(up.parent_path() / "shared" / "data");
-  for (const auto &place : places)
-    if (lists.empty() && std::filesystem::is_directory(place / "scalesim"))
-      for (const auto &entry : std::filesystem::directory_iterator(place / "scalesim"))
-        if (entry.path().extension() == ".csv")
-          lists.push_back(entry.path());
+  std::vector<std::filesystem::path> lists;
+  if (std::filesystem::path folder = accord::testing::sharedData("scalesim"); !folder.empty())
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".csv")
+        lists.push_back(entry.path());
   std::sort(lists.begin(), lists.end());
   return lists;
 }
