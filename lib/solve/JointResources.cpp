@@ -28,6 +28,35 @@ bool exclude(const SchedulingProblem &problem, Id a, Id b) {
   return true;
 }
 
+/// By task, then by task: the first precedes the other, directly or not.
+std::vector<std::vector<char>> closure(const SchedulingProblem &problem) {
+  size_t n = problem.tasks.size();
+  std::vector<std::vector<Id>> after(n);
+  std::vector<size_t> waiting(n);
+  for (const auto &edge : problem.precedences)
+    if (!problem.optional(edge.before) && !problem.optional(edge.after)) {
+      after[edge.before].push_back(edge.after);
+      ++waiting[edge.after];
+    }
+  std::vector<Id> order;
+  for (Id t = 0; t < n; ++t)
+    if (waiting[t] == 0)
+      order.push_back(t);
+  for (size_t i = 0; i < order.size(); ++i)
+    for (Id next : after[order[i]])
+      if (--waiting[next] == 0)
+        order.push_back(next);
+  std::vector<std::vector<char>> precedes(n, std::vector<char>(n));
+  for (size_t i = order.size(); i-- > 0;)
+    for (Id next : after[order[i]]) {
+      std::vector<char> &mine = precedes[order[i]];
+      mine[next] = 1;
+      for (size_t t = 0; t < n; ++t)
+        mine[t] |= precedes[next][t];
+    }
+  return precedes;
+}
+
 int64_t leastTime(const SchedulingProblem &problem, Id task) {
   int64_t least = INT64_MAX;
   for (const Mode &mode : problem.tasks[task].modes)
@@ -38,6 +67,10 @@ int64_t leastTime(const SchedulingProblem &problem, Id task) {
 } // namespace
 
 void addJointResources(SchedulingProblem &problem, size_t count) {
+  std::vector<std::vector<char>> precedes = closure(problem);
+  auto apart = [&](Id a, Id b) {
+    return precedes[a][b] || precedes[b][a] || exclude(problem, a, b);
+  };
   std::vector<Id> byTime;
   for (Id t = 0; t < problem.tasks.size(); ++t)
     if (leastTime(problem, t) > 0)
@@ -56,7 +89,7 @@ void addJointResources(SchedulingProblem &problem, size_t count) {
     size_t users = together.size();
     for (Id t : byTime)
       if (users > 0 && std::all_of(together.begin(), together.end(), [&](Id other) {
-            return other != t && exclude(problem, t, other);
+            return other != t && apart(t, other);
           })) {
         together.push_back(t);
         joining[r].push_back(t);

@@ -63,6 +63,7 @@ public:
     double n = static_cast<double>(in.size());
     listWork = static_cast<int64_t>(
         std::max({std::min(passes * n, most), 2 * n * effort, effort == 0 ? 0.0 : kLeastListWork}));
+    if (getenv("LW")) listWork = atol(getenv("LW"));
     solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
   }
 
@@ -176,7 +177,7 @@ private:
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     while (high - low > (high >> 20) && !stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
-      Propagator propagator(in, middle, options.effort < 6 ? 48 : 150);
+      Propagator propagator(in, middle, 150);
       if (propagator.run()) {
         high = middle;
         continue;

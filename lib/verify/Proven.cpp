@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -96,8 +97,27 @@ bool apart(const SchedulingProblem &problem, const SchedulingProblem::Task &a,
   return true;
 }
 
+/// Whom each task waits for, directly or not: searched backward from each.
+std::vector<std::vector<char>> waitsFor(const SchedulingProblem &problem) {
+  size_t count = problem.tasks.size();
+  std::vector<std::vector<size_t>> before(count);
+  for (const auto &edge : problem.precedences)
+    before[edge.after].push_back(edge.before);
+  std::vector<std::vector<char>> waits(count, std::vector<char>(count));
+  for (size_t t = 0; t < count; ++t)
+    for (std::vector<size_t> open = {t}; !open.empty();) {
+      size_t at = open.back();
+      open.pop_back();
+      for (size_t by : before[at])
+        if (!std::exchange(waits[t][by], char{1}))
+          open.push_back(by);
+    }
+  return waits;
+}
+
 /// For each core that operations exclude which do not use it: a resource that stands for both. They
-/// are taken from the longest on; each is apart from all that use the core, and from each other.
+/// are taken from the longest on; each is apart from all that use the core, and from each other, or
+/// before or after them.
 void addJoint(SchedulingProblem &problem, size_t cores) {
   size_t count = problem.tasks.size();
   std::vector<int64_t> time(count, INT64_MAX);
@@ -117,6 +137,7 @@ void addJoint(SchedulingProblem &problem, size_t cores) {
         if (use.of < cores)
           uses[use.of][t] = 1;
   auto plain = problem; // of which apart is said
+  auto waits = waitsFor(problem);
   for (size_t core = 0; core < cores; ++core) {
     std::vector<size_t> in, joined;
     for (size_t t : order)
@@ -127,7 +148,8 @@ void addJoint(SchedulingProblem &problem, size_t cores) {
     for (size_t t : order) {
       bool fits = !uses[core][t];
       for (size_t other : in)
-        fits = fits && apart(plain, plain.tasks[t], plain.tasks[other]);
+        fits = fits && (waits[t][other] || waits[other][t] ||
+                        apart(plain, plain.tasks[t], plain.tasks[other]));
       if (fits)
         in.push_back(t), joined.push_back(t);
     }
