@@ -88,9 +88,8 @@ void addJointResources(SchedulingProblem &problem, size_t count) {
         together.push_back(t);
     size_t users = together.size();
     for (Id t : byTime)
-      if (users > 0 && std::all_of(together.begin(), together.end(), [&](Id other) {
-            return other != t && apart(t, other);
-          })) {
+      if (users > 0 && std::all_of(together.begin(), together.end(),
+                                   [&](Id other) { return other != t && apart(t, other); })) {
         together.push_back(t);
         joining[r].push_back(t);
       }

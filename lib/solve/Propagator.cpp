@@ -9,8 +9,8 @@ namespace accord::solve {
 constexpr size_t kMostForPairs = 600;
 
 Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
-    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic), after(in.size()),
-      before(in.size()), users(in.problem.resources.size()) {
+    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic),
+      after(in.size()), before(in.size()), users(in.problem.resources.size()) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
     latest[t] = horizon - in.tails[t] - in.least[t];
@@ -30,8 +30,7 @@ Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
   for (Id t = 0; t < n; ++t)
     if (in.certain[t] && in.least[t] > 0)
       for (Id r = 0; r < users.size(); ++r) {
-        User user{t, INT64_MAX, in.least[t], {}};
-        int64_t most = 0;
+        User user{t, INT64_MAX, 0, in.least[t], 0, {}};
         for (const auto &mode : in.problem.tasks[t].modes) {
           if (!in.fits(mode))
             continue;
@@ -39,10 +38,11 @@ Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
           for (const auto &use : mode.usage)
             if (use.of == r)
               amount = use.amount;
-          user.amount = std::min(user.amount, amount), most = std::max(most, amount);
+          user.amount = std::min(user.amount, amount), user.most = std::max(user.most, amount);
+          user.energy = std::max(user.energy, static_cast<__int128>(amount) * mode.duration);
           user.options.push_back({amount, mode.duration});
         }
-        if (most > 0)
+        if (user.most > 0)
           users[r].push_back(std::move(user));
       }
   if (n > kMostForPairs)
@@ -180,6 +180,7 @@ bool Propagator::energy() {
   for (Id r = 0; r < users.size(); ++r) {
     int64_t capacity = in.problem.resources[r].capacity;
     std::vector<int64_t> begins, ends;
+    std::vector<__int128> own(users[r].size()); // of the interval, at least
     for (const User &u : users[r]) {
       begins.push_back(earliest[u.task]), begins.push_back(latest[u.task]);
       begins.push_back(earliest[u.task] + u.duration);
@@ -195,14 +196,17 @@ bool Propagator::energy() {
         if (to <= from)
           continue;
         __int128 room = static_cast<__int128>(capacity) * (to - from), need = 0;
-        for (const User &u : users[r])
-          need += needs(u, from, to);
+        for (size_t i = 0; i < users[r].size(); ++i)
+          need += own[i] = needs(users[r][i], from, to);
         if (need > room) {
           steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, from, to, {}});
           return false;
         }
-        for (const User &u : users[r]) {
-          __int128 rest = room - (need - needs(u, from, to));
+        for (size_t i = 0; i < users[r].size(); ++i) {
+          const User &u = users[r][i];
+          __int128 rest = room - (need - own[i]);
+          if (std::min(static_cast<__int128>(u.most) * (to - from), u.energy) <= rest)
+            continue; // however it lies
           // Whatever its mode, it starts (ends) after (before) this.
           int64_t start = INT64_MAX, stop = INT64_MIN;
           for (const Option &o : u.options) {

@@ -43,8 +43,9 @@ private:
   };
   struct User {
     Id task;
-    int64_t amount;   ///< the least of all modes
-    int64_t duration; ///< the least of all modes
+    int64_t amount, most; ///< the least and the most of all modes
+    int64_t duration;     ///< the least of all modes
+    __int128 energy;      ///< the most of all modes
     std::vector<Option> options;
   };
   int64_t end(Id t) const { return latest[t] + in.least[t]; } ///< the latest

@@ -5,6 +5,7 @@
 #include "lib/solve/Improve.h"
 #include "lib/solve/ListScheduler.h"
 #include "lib/solve/Neighbourhood.h"
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -19,6 +20,12 @@ using Status = SchedulingResult::Status;
 constexpr size_t kMostForPopulations = 1500;
 /// Tasks placed: a few milliseconds, for problems so small that a share per task tries little.
 constexpr double kLeastListWork = 50'000;
+/// Problems of so few tasks are always searched a little longer, and their windows looked at by all
+/// intervals.
+constexpr size_t kFew = 128;
+constexpr int64_t kMoreListWork = 2'000'000;
+/// One part in so many is near enough for a quick answer.
+constexpr int64_t kNear = 4000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
 constexpr size_t kMostForRounds = 500;
 constexpr size_t kMostForWindows = 20'000;
@@ -63,7 +70,6 @@ public:
     double n = static_cast<double>(in.size());
     listWork = static_cast<int64_t>(
         std::max({std::min(passes * n, most), 2 * n * effort, effort == 0 ? 0.0 : kLeastListWork}));
-    if (getenv("LW")) listWork = atol(getenv("LW"));
     solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
   }
 
@@ -76,6 +82,8 @@ public:
       lists();
     if (!finished())
       windows();
+    if (!finished())
+      moreLists();
     if (!finished())
       neighbourhoods();
     if (!finished())
@@ -161,10 +169,22 @@ private:
   }
 
   void lists() {
-    if (!found() || in.size() > kMostForPopulations)
+    if (found() && in.size() <= kMostForPopulations)
+      lists(result.bound.value, listWork);
+  }
+  /// What windows left open, where there are few tasks: some tenths of a second, or until the gap
+  /// is small.
+  void moreLists() {
+    if (!found() || in.size() > kFew || options.effort == 0 || !in.problem.buffers.empty())
+      return;
+    int64_t bound = result.bound.value;
+    lists(options.effort < 6 ? bound + bound / kNear : bound, kMoreListWork);
+  }
+  void lists(int64_t goal, int64_t work) {
+    if (makespan() <= goal)
       return;
     SchedulingSolution best = result.solution;
-    ImproveLimits limits{result.bound.value, listWork, options.stop};
+    ImproveLimits limits{goal, work, options.stop};
     if (in.problem.buffers.empty() ? improve(in, modes, best, limits, random)
                                    : improveWithMemories(in, modes, best, limits, random))
       keep(std::move(best), "lists");
@@ -175,9 +195,13 @@ private:
     if (in.size() > (options.effort < 6 ? 300 : kMostForWindows) || options.effort == 0)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
-    while (high - low > (high >> 20) && !stopped()) { // to a millionth
+    size_t busy = static_cast<size_t>(
+        std::count_if(in.least.begin(), in.least.end(), [](int64_t time) { return time > 0; }));
+    bool quick = options.effort < 6;
+    size_t energetic = quick ? (busy <= kFew / 2 ? in.size() : 48) : 150;
+    while (high - low > (high >> (quick ? 14 : 20)) && !stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
-      Propagator propagator(in, middle, 150);
+      Propagator propagator(in, middle, energetic);
       if (propagator.run()) {
         high = middle;
         continue;
