@@ -23,7 +23,7 @@ constexpr double kLeastListWork = 50'000;
 /// Problems of so few tasks are always searched a little longer, and their windows looked at by all
 /// intervals.
 constexpr size_t kFew = 128;
-constexpr int64_t kMoreListWork = 2'000'000;
+constexpr double kMoreListWork = 2'000'000, kMorePerPair = 500;
 /// One part in so many is near enough for a quick answer.
 constexpr int64_t kNear = 4000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
@@ -172,13 +172,16 @@ private:
     if (found() && in.size() <= kMostForPopulations)
       lists(result.bound.value, listWork);
   }
-  /// What windows left open, where there are few tasks: some tenths of a second, or until the gap
-  /// is small.
+  /// What windows left open, where few tasks have modes to choose: a tenth of a second, or until
+  /// the gap is small.
   void moreLists() {
-    if (!found() || in.size() > kFew || options.effort == 0 || !in.problem.buffers.empty())
+    if (!found() || modes.free() || in.size() > kFew || options.effort == 0 ||
+        !in.problem.buffers.empty())
       return;
     int64_t bound = result.bound.value;
-    lists(options.effort < 6 ? bound + bound / kNear : bound, kMoreListWork);
+    double n = static_cast<double>(in.size());
+    lists(options.effort < 6 ? bound + bound / kNear : bound,
+          static_cast<int64_t>(std::min(kMoreListWork, kMorePerPair * n * n)));
   }
   void lists(int64_t goal, int64_t work) {
     if (makespan() <= goal)

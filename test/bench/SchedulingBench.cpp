@@ -1,4 +1,5 @@
 // The list scheduler and its bounds on layered random problems of growing size.
+#include "lib/solve/Beats.h"
 #include "lib/solve/Solve.h"
 #include "test/fuzz/Random.h"
 #include "test/unit/SchedulingTransformer.h"
@@ -58,3 +59,21 @@ BENCHMARK(BM_ScheduleTransformer)
     ->Args({1, 8, 2, 1})
     ->Args({1, 16, 16, 1})
     ->Unit(benchmark::kMillisecond);
+
+/// "Can anything beat this?" of one layer with modes, warm: makespans around the best known, near
+/// and far; the share of them that stays open.
+static void BM_BeatsTransformer(benchmark::State &state) {
+  SchedulingProblem problem = testing::transformer(1, state.range(0), state.range(1), true);
+  Beats beats(problem);
+  beats.ask(beats.bound().value);
+  double asked = 0, open = 0;
+  for (auto _ : state)
+    for (double share : {1.01, 0.99, 1.001, 0.999, 1.0001, 0.9999}) {
+      auto makespan = static_cast<int64_t>(static_cast<double>(beats.best().makespan) * share);
+      ++asked, open += beats.ask(makespan) == Beats::Answer::Unknown;
+    }
+  state.counters["open_percent"] = 100 * open / asked;
+  state.counters["per_question"] =
+      benchmark::Counter(asked, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_BeatsTransformer)->Args({8, 2})->Args({16, 16})->Unit(benchmark::kMillisecond);

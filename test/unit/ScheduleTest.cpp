@@ -1,9 +1,11 @@
 #include "RandomPlan.h"
+#include "SchedulingBruteForce.h"
 #include "lib/solve/ScheduleStep.h"
 #include "lib/solve/Solve.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <random>
 #include <set>
 
 using namespace accord;
@@ -102,6 +104,50 @@ TEST(ScheduleStep, ChoosesOneInstanceOrAll) {
     EXPECT_EQ(cost.instances, 4);
   Costs mixed; // four on one each, then one on all
   EXPECT_EQ(ofForms(5, 3, 1, mixed).step.value, 4'000'000'000'000);
+}
+
+/// Six operations with random orders, each on one of three instances or on all, in whole seconds:
+/// the schedule of least length over all choices and starts, by exhaustion.
+TEST(ScheduleStep, ChoicesEqualBruteForce) {
+  std::mt19937 random(11);
+  auto below = [&](uint32_t n) { return random() % n; };
+  for (unsigned round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    Machine machine = smallMachine();
+    machine.cores[0].count = 3, machine.cores[0].either = true;
+    WorkGraph graph;
+    graph.regions.resize(2);
+    Costs costs;
+    SchedulingProblem problem;
+    problem.addResource("core", 3);
+    for (OperationId id = 0; id < 6; ++id) {
+      Operation &op = graph.operations.emplace_back();
+      op.name = "op" + std::to_string(id);
+      op.core = CoreKind::Tensor;
+      op.results = {id};
+      graph.values.emplace_back();
+      int64_t one = 2 + below(6), all = 1 + below(static_cast<uint32_t>(one));
+      problem.addTask(op.name, all, {{0, 3}});
+      problem.tasks.back().modes.push_back({"one", one, {{0, 1}}, {}, false});
+      for (OperationId before = 0; before < id; ++before)
+        if (below(4) == 0) {
+          op.operands.push_back(before);
+          problem.addPrecedence(before, id);
+        }
+      graph.regions[kMicrobatchRegion].operations.push_back(id);
+      OperationCost &cost = costs.operations.emplace_back();
+      cost.core = 0, cost.instances = 3, cost.time = Seconds(static_cast<double>(all));
+      cost.transfer.resize(machine.memories.size());
+      cost.bytes.resize(machine.memories.size());
+      OperationCost alone = cost;
+      alone.instances = 1, alone.time = Seconds(static_cast<double>(one));
+      costs.alternatives[id].push_back(alone);
+    }
+    Schedule schedule = std::get<Schedule>(scheduleStep(graph, machine, costs));
+    int64_t best = BruteForce(problem).best->makespan * 1'000'000'000'000;
+    EXPECT_EQ(schedule.step.value, best);
+    EXPECT_LE(schedule.bound.value, best);
+  }
 }
 
 } // namespace
