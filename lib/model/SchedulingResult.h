@@ -16,7 +16,7 @@ struct SchedulingStep {
     Pair,       ///< `task` and `other` cannot run at once, and `task` does not fit before (early)
                 ///< or after (not early) `other`
     Compulsory, ///< what others certainly use of resource `other` at any time of [from, to)
-    Energy,     ///< what others need at least of resource `other` in [from, to)
+    Energy,     ///< what others need of `other` in [from, to); all of it `tasks`, see Scheduling.h
     Set,        ///< `tasks` all precede (early) or follow `task` and share resource `other`: least
                 ///< head + work / capacity, rounded up, + least chain from their ends to `task`
   };
@@ -25,7 +25,7 @@ struct SchedulingStep {
   bool early = true;
   int64_t time = 0;
   int64_t from = 0, to = 0;
-  std::vector<SchedulingProblem::Id> tasks; ///< of a Set
+  std::vector<SchedulingProblem::Id> tasks; ///< of a Set, of Energy
 };
 
 /// No schedule is shorter than `value`, and what proves it.

@@ -173,15 +173,76 @@ bool Propagator::compulsory() {
   return true;
 }
 
+/// Whether two tasks never run at once: by precedences, or in whatever modes their windows have
+/// room for.
+bool Propagator::apart(Id a, Id b) const {
+  if (reaches[a][b] || reaches[b][a])
+    return true;
+  auto left = [&](Id t, const SchedulingProblem::Mode &mode) {
+    return in.fits(mode) && earliest[t] + mode.duration <= end(t);
+  };
+  for (const auto &one : in.problem.tasks[a].modes)
+    for (const auto &two : in.problem.tasks[b].modes) {
+      if (!left(a, one) || !left(b, two))
+        continue;
+      bool clash = false;
+      for (const auto &use : one.usage)
+        for (const auto &other : two.usage)
+          clash |= use.of == other.of &&
+                   use.amount > in.problem.resources[use.of].capacity - other.amount;
+      if (!clash || one.duration == 0 || two.duration == 0)
+        return false;
+    }
+  return true;
+}
+
+/// Tasks that do not use a resource, but never run beside those that do, nor beside each other: as
+/// if they took all of it. The longest first. Only where some task has modes: `JointResources` has
+/// found all others.
+std::vector<Id> Propagator::joining(Id r) const {
+  std::vector<Id> found, others;
+  if (in.single || users[r].size() < 2 || reaches.empty())
+    return found;
+  std::vector<char> uses(in.size());
+  for (const User &u : users[r])
+    uses[u.task] = 1;
+  for (Id t = 0; t < in.size(); ++t)
+    if (in.certain[t] && in.least[t] > 0 && !uses[t])
+      others.push_back(t);
+  std::stable_sort(others.begin(), others.end(),
+                   [&](Id a, Id b) { return in.least[a] > in.least[b]; });
+  for (Id t : others)
+    if (std::all_of(users[r].begin(), users[r].end(),
+                    [&](const User &u) { return apart(t, u.task); }) &&
+        std::all_of(found.begin(), found.end(), [&](Id other) { return apart(t, other); }))
+      found.push_back(t);
+  return found;
+}
+
+/// A task as if it took all of a resource.
+Propagator::User Propagator::alone(Id t, int64_t capacity) const {
+  User user{t, capacity, capacity, in.least[t], 0, {}};
+  for (const auto &mode : in.problem.tasks[t].modes)
+    if (in.fits(mode)) {
+      user.options.push_back({capacity, mode.duration});
+      user.energy = std::max(user.energy, static_cast<__int128>(capacity) * mode.duration);
+    }
+  return user;
+}
+
 /// Energetic reasoning (Erschler, Lopez 1990; Baptiste, Le Pape, Nuijten, Satisfiability tests and
 /// time-bound adjustments for cumulative scheduling problems, Annals of OR 92, 1999): what tasks
 /// need at least in an interval, shifted as far out of it as their windows allow.
 bool Propagator::energy() {
   for (Id r = 0; r < users.size(); ++r) {
     int64_t capacity = in.problem.resources[r].capacity;
+    std::vector<User> sharing = users[r];
+    const std::vector<Id> beside = joining(r);
+    for (Id t : beside)
+      sharing.push_back(alone(t, capacity));
     std::vector<int64_t> begins, ends;
-    std::vector<__int128> own(users[r].size()); // of the interval, at least
-    for (const User &u : users[r]) {
+    std::vector<__int128> own(sharing.size()); // of the interval, at least
+    for (const User &u : sharing) {
       begins.push_back(earliest[u.task]), begins.push_back(latest[u.task]);
       begins.push_back(earliest[u.task] + u.duration);
       ends.push_back(latest[u.task] + u.duration), ends.push_back(earliest[u.task] + u.duration);
@@ -196,14 +257,14 @@ bool Propagator::energy() {
         if (to <= from)
           continue;
         __int128 room = static_cast<__int128>(capacity) * (to - from), need = 0;
-        for (size_t i = 0; i < users[r].size(); ++i)
-          need += own[i] = needs(users[r][i], from, to);
+        for (size_t i = 0; i < sharing.size(); ++i)
+          need += own[i] = needs(sharing[i], from, to);
         if (need > room) {
-          steps.push_back({Rule::Energy, users[r][0].task, r, true, 0, from, to, {}});
+          steps.push_back({Rule::Energy, sharing[0].task, r, true, 0, from, to, beside});
           return false;
         }
-        for (size_t i = 0; i < users[r].size(); ++i) {
-          const User &u = users[r][i];
+        for (size_t i = 0; i < sharing.size(); ++i) {
+          const User &u = sharing[i];
           __int128 rest = room - (need - own[i]);
           if (std::min(static_cast<__int128>(u.most) * (to - from), u.energy) <= rest)
             continue; // however it lies
@@ -225,8 +286,8 @@ bool Propagator::energy() {
           }
           if (start == INT64_MAX)
             continue; // no mode is left: chains find it
-          if (!deduce({Rule::Energy, u.task, r, true, start, from, to, {}}) ||
-              !deduce({Rule::Energy, u.task, r, false, stop - in.least[u.task], from, to, {}}))
+          if (!deduce({Rule::Energy, u.task, r, true, start, from, to, beside}) ||
+              !deduce({Rule::Energy, u.task, r, false, stop - in.least[u.task], from, to, beside}))
             return false;
         }
       }

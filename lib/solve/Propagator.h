@@ -52,6 +52,9 @@ private:
   bool inWindow(Id t, const Option &option) const {
     return earliest[t] + option.duration <= end(t);
   }
+  bool apart(Id a, Id b) const;
+  std::vector<Id> joining(Id resource) const;
+  User alone(Id task, int64_t capacity) const;
   __int128 needs(const User &user, int64_t from, int64_t to) const;
   std::vector<std::vector<User>> users; ///< by resource
 };

@@ -23,9 +23,11 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingSolu
 /// - Windows: starts from chains at the horizon value - 1, then each step by its own arithmetic:
 ///   pairs (Carlier, Pinson 1989), compulsory parts (Lahrichi 1982), energy of intervals (Erschler,
 ///   Lopez 1990; Baptiste, Le Pape, Nuijten, Annals of OR 92, 1999, left- and right-shifted work).
-///   A Pair step also orders its two tasks for the chains after it. The end is a window that is
-///   closed, or an interval that tasks overfill whatever they do. O(n) or O(users log users) a
-///   step.
+///   Tasks that an Energy step lists do not use its resource, but never run beside one that does,
+///   nor beside each other, by precedences or in all modes that their windows have room for: as if
+///   they took all of it. A Pair step also orders its two tasks for the chains after it. The end is
+///   a window that is closed, or an interval that tasks overfill whatever they do. O(n) or O(users
+///   log users) a step.
 /// - Solver: rests on a solver's answer; adds a sentence to `trusted`, finds nothing.
 /// - Nothing: value at most 0.
 std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBound &bound,

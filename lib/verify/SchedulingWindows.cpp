@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <queue>
+#include <utility>
 
 namespace accord {
 
@@ -16,7 +17,8 @@ constexpr int64_t kFar = INT64_MAX / 2;
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
     : facts(facts), horizon(horizon), earliest(facts.heads), latest(facts.heads.size()),
       after(facts.after), before(facts.before), place(facts.heads.size()),
-      needs(facts.problem.resources.size()), asked(facts.problem.resources.size(), 0) {
+      needs(facts.problem.resources.size()), asked(facts.problem.resources.size(), 0),
+      excluded(facts.problem.resources.size()) {
   for (size_t i = 0; i < facts.order.size(); ++i)
     place[facts.order[i]] = i;
   for (Id t = 0; t < latest.size(); ++t) {
@@ -79,11 +81,11 @@ void SchedulingWindows::chains() {
     run(lowered, false);
 }
 
-/// Whether two tasks cannot run at once, whatever their modes.
+/// Whether two tasks cannot run at once, whatever modes their windows have room for.
 bool SchedulingWindows::apart(Id a, Id b) const {
   for (const auto *one : facts.modes[a])
     for (const auto *two : facts.modes[b]) {
-      bool clash = false;
+      bool clash = !inWindow(a, *one) || !inWindow(b, *two);
       if (one->duration > 0 && two->duration > 0)
         for (const auto &use : one->usage)
           clash |= static_cast<__int128>(use.amount) + facts.amountOf(*two, use.of) >
@@ -187,24 +189,70 @@ std::string SchedulingWindows::compulsory(const SchedulingStep &s) {
   return "";
 }
 
+/// By precedences, directly or not.
+const std::vector<char> &SchedulingWindows::following(Id task) {
+  auto [known, fresh] = followers.try_emplace(task);
+  if (!fresh)
+    return known->second;
+  known->second.resize(place.size());
+  for (std::vector<Id> open = {task}; !open.empty();) {
+    Id t = open.back();
+    open.pop_back();
+    for (const auto &edge : facts.after[t])
+      if (!std::exchange(known->second[edge.task], char{1}))
+        open.push_back(edge.task);
+  }
+  return known->second;
+}
+
+std::string SchedulingWindows::beside(const std::vector<Id> &tasks, Id resource) {
+  if (tasks == excluded[resource]) // windows only become narrower
+    return "";
+  std::vector<Id> others;
+  for (const Need &need : users(resource))
+    others.push_back(need.task);
+  for (Id t : tasks) {
+    if (!facts.known(t) || !facts.certain[t] || facts.modes[t].empty())
+      return "a task beside it is none that always happens";
+    for (Id other : others)
+      if (t == other || (!following(t)[other] && !following(other)[t] && !apart(t, other)))
+        return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(t),
+                           facts.problem.nameOf(other));
+    others.push_back(t);
+  }
+  excluded[resource] = tasks;
+  return "";
+}
+
 std::string SchedulingWindows::energy(const SchedulingStep &s) {
   int64_t length = s.to - s.from;
   __int128 rest = static_cast<__int128>(facts.problem.resources[s.other].capacity) * length,
            mine = 0;
-  for (const Need &need : users(s.other)) {
+  int64_t capacity = facts.problem.resources[s.other].capacity;
+  if (std::string why = beside(s.tasks, s.other); !why.empty())
+    return why;
+  auto amountOf = [&](Id t, const SchedulingProblem::Mode &mode) {
+    return std::find(s.tasks.begin(), s.tasks.end(), t) != s.tasks.end()
+               ? capacity
+               : facts.amountOf(mode, s.other);
+  };
+  std::vector<Id> sharing = s.tasks;
+  for (const Need &need : users(s.other))
+    sharing.push_back(need.task);
+  for (Id t : sharing) {
     __int128 least = -1;
-    for (const auto *mode : facts.modes[need.task]) {
-      if (!inWindow(need.task, *mode))
+    for (const auto *mode : facts.modes[t]) {
+      if (!inWindow(t, *mode))
         continue;
-      __int128 here = static_cast<__int128>(facts.amountOf(*mode, s.other)) *
-                      inside(need.task, mode->duration, s.from, s.to);
+      __int128 here =
+          static_cast<__int128>(amountOf(t, *mode)) * inside(t, mode->duration, s.from, s.to);
       least = least < 0 ? here : std::min(least, here);
     }
     if (least < 0) { // no mode is left
       contradiction = true;
       return "";
     }
-    if (need.task == s.task)
+    if (t == s.task)
       mine = least;
     else
       rest -= least;
@@ -222,7 +270,7 @@ std::string SchedulingWindows::energy(const SchedulingStep &s) {
   for (const auto *mode : facts.modes[s.task]) {
     if (!inWindow(s.task, *mode))
       continue;
-    int64_t amount = facts.amountOf(*mode, s.other);
+    int64_t amount = amountOf(s.task, *mode);
     int64_t most =
         amount == 0 ? kFar : static_cast<int64_t>(std::min<__int128>(rest / amount, kFar));
     int64_t covers = s.early ? std::min(mode->duration, earliest[s.task] + mode->duration - s.from)

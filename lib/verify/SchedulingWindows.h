@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/model/SchedulingResult.h"
 #include "lib/verify/SchedulingFacts.h"
+#include <map>
 
 namespace accord {
 
@@ -34,6 +35,9 @@ private:
   /// A mode that the window of its task has room for.
   bool inWindow(Id task, const SchedulingProblem::Mode &mode) const;
   bool apart(Id a, Id b) const;
+  /// Why some tasks may run beside those that use a resource, or beside each other; else "".
+  std::string beside(const std::vector<Id> &tasks, Id resource);
+  const std::vector<char> &following(Id task);
   int64_t inside(Id task, int64_t duration, int64_t from, int64_t to) const;
   const std::vector<Need> &users(Id resource);
 
@@ -46,6 +50,8 @@ private:
   std::vector<Id> raised, lowered;      ///< since the last `chains`
   std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
   std::vector<char> asked;
+  std::vector<std::vector<Id>> excluded; ///< by resource: of the last such step
+  std::map<Id, std::vector<char>> followers;
   size_t orders = 0; ///< found by pairs
   bool contradiction = false;
 };

@@ -56,7 +56,6 @@ TEST(Solve, ModesOfOneLayer) {
     SchedulingResult result = at(problem, 5);
     EXPECT_EQ(wrong(problem, result), "");
     EXPECT_LE(result.gap(), 0.06);
-    fprintf(stderr, "GAP %ld %ld %g\n", tensor, vector, result.gap());
   }
 }
 
