@@ -209,8 +209,8 @@ std::vector<Id> Propagator::joining(Id r) const {
   for (Id t = 0; t < in.size(); ++t)
     if (in.certain[t] && in.least[t] > 0 && !uses[t])
       others.push_back(t);
-  std::stable_sort(others.begin(), others.end(),
-                   [&](Id a, Id b) { return in.least[a] > in.least[b]; });
+  std::sort(others.begin(), others.end(),
+            [&](Id a, Id b) { return std::pair(-in.least[a], a) < std::pair(-in.least[b], b); });
   for (Id t : others)
     if (std::all_of(users[r].begin(), users[r].end(),
                     [&](const User &u) { return apart(t, u.task); }) &&

@@ -10,6 +10,7 @@
 using namespace accord;
 using namespace accord::testing;
 using Id = SchedulingProblem::Id;
+using Mode = SchedulingProblem::Mode;
 using Kind = SchedulingBound::Kind;
 
 namespace {
@@ -308,6 +309,8 @@ const std::pair<const char *, Spoil> kSpoils[] = {
      step([](P p, S s, R random) { s.task = static_cast<Id>(some(p.tasks, random)); })},
     {"step against another",
      step([](P p, S s, R random) { s.other = static_cast<Id>(some(p.tasks, random)); })},
+    {"step with others beside it",
+     step([](P p, S s, R random) { s.tasks.push_back(static_cast<Id>(some(p.tasks, random))); })},
     {"step with ids out of range", step([](P, S s, R) { s.task = s.other = ~0u; })},
 };
 
@@ -366,6 +369,8 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
                              static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
                              static_cast<int64_t>(random() % static_cast<uint64_t>(optimum + 2)),
                              {}};
+            while (s.tasks.size() < p.tasks.size() && random() % 3 == 0)
+              s.tasks.push_back(static_cast<Id>(some(p.tasks, random)));
             b.steps.push_back(s);
             std::vector<Issue> issues = verify(p, b);
             if (issues.empty())
@@ -380,6 +385,32 @@ TEST(SchedulingBound, RandomStepsProveNothingWrong) {
         }
     }
   EXPECT_GE(proofs, 500u);
+}
+
+/// A task of 5 on a core and one of 3 on all of a bus that the first needs, too: 8 in a row, unless
+/// the second may run in another way.
+TEST(SchedulingBound, EnergyOfWhatRunsBesideNoUser) {
+  auto proves = [](int64_t value, std::vector<Mode> others, std::vector<Id> tasks) {
+    SchedulingProblem p;
+    p.addResource("core", 1), p.addResource("bus", 10);
+    p.addTask("on core", 5, {{0, 1}, {1, 1}});
+    p.addTask("on bus", 3, {{1, 10}});
+    for (Mode &mode : others)
+      p.tasks[1].modes.push_back(std::move(mode));
+    SchedulingBound b;
+    b.kind = Kind::Windows, b.value = value;
+    b.steps.push_back(
+        {SchedulingStep::Rule::Energy, 0, 0, true, 0, 0, value - 1, std::move(tasks)});
+    return accepted(p, b);
+  };
+  EXPECT_TRUE(proves(8, {}, {1}));
+  EXPECT_FALSE(proves(9, {}, {1}));
+  EXPECT_FALSE(proves(8, {}, {}));
+  EXPECT_FALSE(proves(11, {}, {1, 1}));
+  EXPECT_FALSE(proves(13, {}, {0, 1}));
+  EXPECT_FALSE(proves(8, {{"beside", 7, {{1, 9}}, {}, false}}, {1}));
+  EXPECT_TRUE(proves(8, {{"too long", 8, {{1, 9}}, {}, false}}, {1}));
+  EXPECT_FALSE(proves(8, {{"not", 0, {}, {}, true}}, {1}));
 }
 
 TEST(SchedulingBound, ClaimsOfASolverAreNamedAndResultsAreConsistent) {
