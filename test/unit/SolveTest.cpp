@@ -55,7 +55,7 @@ TEST(Solve, ModesOfOneLayer) {
     SchedulingProblem problem = transformer(1, tensor, vector, true);
     SchedulingResult result = at(problem, 5);
     EXPECT_EQ(wrong(problem, result), "");
-    EXPECT_LE(result.gap(), 0.06);
+    EXPECT_LE(result.gap(), 0.025);
   }
 }
 
