@@ -16,9 +16,12 @@ struct Individual {
 
 bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
              const ImproveLimits &limits, std::mt19937_64 &random) {
-  constexpr size_t kPopulation = 40;
   SerialScheduler scheduler(in);
   size_t n = in.size();
+  // A short search needs few, a long one would settle too early with them: one for each 200
+  // children of four schedules or so.
+  const size_t population = static_cast<size_t>(std::clamp<int64_t>(
+      limits.work / (800 * static_cast<int64_t>(std::max<size_t>(n, 1))), 40, 200));
   std::vector<int64_t> key(n);
   std::uniform_real_distribution<double> share(0, 1);
   bool better = false;
@@ -61,19 +64,20 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
     // A new population around the longest-tail rule, with the best so far in it.
     all.assign(1, {best.start, best.mode, best.makespan});
     justify(all[0]);
-    for (size_t i = 1; i < kPopulation && !spent(); ++i) {
+    for (size_t i = 1; i < population && !spent(); ++i) {
       Individual one{{}, best.mode, INT64_MAX};
-      double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) / kPopulation;
+      double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) /
+                     static_cast<double>(population);
       for (Id t = 0; t < n; ++t)
         key[t] =
             -(in.tails[t] + in.least[t]) + static_cast<int64_t>(width * (2 * share(random) - 1));
-      if (i > kPopulation / 2)
+      if (i > population / 2)
         for (size_t k = 0; k < i; ++k)
           modes.mutate(one.mode, random);
       decode(one);
       all.push_back(std::move(one));
     }
-    for (unsigned stale = 0; stale < 20 * kPopulation && !spent();) {
+    for (unsigned stale = 0; stale < std::max<size_t>(800, 10 * population) && !spent();) {
       const Individual &a = all[random() % all.size()], &b = all[random() % all.size()],
                        &c = all[random() % all.size()];
       const Individual &father = a.makespan < b.makespan ? a : b, &mother = c;

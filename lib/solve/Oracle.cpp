@@ -58,11 +58,7 @@ struct Oracle::Encoding {
       order(p.before, p.after, p.delay, nullptr);
     for (auto [before, after] : windows.ordered)
       order(before, after, 0, nullptr);
-    for (auto [a, b] : windows.disjoint()) {
-      z3::expr first = boolean(), second = !first; // which of the two
-      order(a, b, 0, &second);
-      order(b, a, 0, &first);
-    }
+    disjunctions(windows);
     for (Id r = 0; r < in.problem.resources.size(); ++r)
       resource(r);
     for (Id m = 0; m < in.problem.memories.size(); ++m)
@@ -166,6 +162,45 @@ struct Oracle::Encoding {
         clause({negate(by(after, time)), first, negate(runsIn(before, m)), gone, other});
       }
     }
+  }
+
+  /// Of two that cannot run at once one is first, and what is before what is transitive: through
+  /// times alone the solver would see a circle only after going around it many times.
+  void disjunctions(const Propagator &windows) {
+    size_t n = in.size();
+    constexpr int kEither = 2; // no order is known
+    std::vector<std::vector<Truth>> first(n, std::vector<Truth>(n, Truth{kEither, none}));
+    auto settle = [&](Id a, Id b) { first[a][b].constant = 1, first[b][a].constant = 0; };
+    // Only chains of what certainly happens.
+    for (size_t i = n; i-- > 0;) {
+      Id a = in.order[i];
+      for (const Edge &e : in.after(a))
+        if (in.certain[a] && in.certain[e.task]) {
+          settle(a, e.task);
+          for (Id c = 0; c < n; ++c)
+            if (first[e.task][c].is(1))
+              settle(a, c);
+        }
+    }
+    for (auto [before, after] : windows.ordered)
+      settle(before, after);
+    for (auto [a, b] : windows.disjoint()) {
+      z3::expr one = boolean(), other = !one;
+      order(a, b, 0, &other);
+      order(b, a, 0, &one);
+      first[a][b] = {-1, one}, first[b][a] = {-1, other};
+    }
+    for (Id a = 0; a < n; ++a)
+      for (Id b = 0; b < n; ++b)
+        for (Id c = 0; c < n && !first[a][b].is(kEither); ++c) {
+          const Truth &ab = first[a][b], &bc = first[b][c], &ac = first[a][c];
+          if (bc.is(kEither) || ac.is(kEither))
+            continue;
+          int open = ab.is(-1) + bc.is(-1) + ac.is(-1);
+          // A circle of three is the same from wherever it starts.
+          if (open == 2 || (open == 3 && a < b && a < c))
+            clause({negate(ab), negate(bc), ac});
+        }
   }
 
   /// Implied by: in mode m, task t runs at `time`.
@@ -353,6 +388,7 @@ struct Oracle::Encoding {
     // All clauses matter here; tracking which do costs half the time.
     params.set("relevancy", 0u);
     params.set("phase_selection", 0u);
+    params.set("restart_strategy", 2u); // Luby, Sinclair, Zuckerman 1993
     solver.set(params);
     z3::expr_vector assumptions(context);
     assumptions.push_back(asked);

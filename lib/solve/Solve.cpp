@@ -34,6 +34,10 @@ constexpr size_t kMostForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
 constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
 
+/// The solver's first try takes this part of its work; lists search so many times longer then.
+constexpr uint64_t kShareForEasy = 10;
+constexpr int64_t kLongerLists = 32;
+
 /// Interrupts Z3 when someone wants to stop.
 class Watch {
 public:
@@ -79,7 +83,7 @@ public:
     raise(simpleBound(in), "bounds");
     start();
     if (!finished())
-      lists();
+      lists(listWork);
     if (!finished())
       windows();
     if (!finished())
@@ -168,9 +172,9 @@ private:
     }
   }
 
-  void lists() {
+  void lists(int64_t work) {
     if (found() && in.size() <= kMostForPopulations)
-      lists(result.bound.value, listWork);
+      lists(result.bound.value, work);
   }
   /// What windows left open, where few tasks have modes to choose: a tenth of a second, or until
   /// the gap is small.
@@ -234,6 +238,7 @@ private:
   void oracle() {
     if (in.size() > kMostForOracle)
       return;
+    bool tried = false;
     for (int64_t literals = kFirstLiterals; !finished() && solverWork > 0;) {
       int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
       Propagator propagator(in, horizon);
@@ -248,6 +253,11 @@ private:
       if (literalsOf(in, propagator, 1) > kMostLiterals)
         while (literalsOf(in, propagator, unit) > literals)
           unit *= 2;
+      if (unit == 1 && !tried && found() && in.problem.buffers.empty()) {
+        tried = true;
+        easily(propagator, horizon);
+        continue;
+      }
       Oracle oracle(in, propagator, horizon, unit);
       Watch watch(oracle, options.stop);
       double gap = result.gap();
@@ -264,6 +274,21 @@ private:
     }
   }
 
+  /// Most questions are easy. Where this one is not, schedules are better sought by lists, and the
+  /// solver, asked anew with narrower windows, has one answer to give instead of many.
+  void easily(const Propagator &propagator, int64_t horizon) {
+    uint64_t rest = solverWork - solverWork / kShareForEasy;
+    solverWork /= kShareForEasy;
+    {
+      Oracle oracle(in, propagator, horizon);
+      Watch watch(oracle, options.stop);
+      exact(oracle, horizon);
+    }
+    solverWork += rest;
+    if (!finished())
+      lists(listWork * kLongerLists);
+  }
+
   Oracle::Answer ask(Oracle &oracle, int64_t makespan, uint64_t limit, SchedulingSolution &answer) {
     uint64_t before = oracle.work();
     Oracle::Answer said = oracle.ask(makespan, std::min(limit, solverWork), answer);
@@ -278,7 +303,7 @@ private:
     while (!finished()) {
       SchedulingSolution answer;
       // Some is kept for a better bound, should the answer stay open.
-      Oracle::Answer said = ask(oracle, target, solverWork - solverWork / 5, answer);
+      Oracle::Answer said = ask(oracle, target, solverWork - solverWork / 10, answer);
       if (said == Oracle::Answer::Unknown)
         return;
       if (said == Oracle::Answer::No) {
