@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
 #include <thread>
 
 namespace accord {
@@ -114,7 +116,8 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   plan.costs = std::move(std::get<Costs>(costs));
-  auto schedule = scheduleStep(graph, machine, plan.costs, {request.effort});
+  auto schedule = scheduleStep(graph, machine, plan.costs,
+                               {request.effort, request.gap, request.stop, request.progress});
   if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
     return *failed;
   plan.schedule = std::move(std::get<Schedule>(schedule));
@@ -162,16 +165,30 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   for (const std::string &recompute : request.recomputes)
     for (int64_t size : sizes)
       candidates.emplace_back(size, recompute);
-  std::vector<Outcome> outcomes(candidates.size());
+  std::vector<std::optional<Outcome>> outcomes(candidates.size());
   std::atomic<size_t> next{0};
+  auto stopped = [&] { return request.stop && *request.stop; };
+  auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
+    if (!request.progress)
+      return planFor(std::move(graph), machine, request);
+    SingleDeviceRequest told = request;
+    std::string where = fmt::format("micro-batch {}", candidates[i].first);
+    if (candidates.size() > 1)
+      where += fmt::format(" ({} of {})", i + 1, candidates.size());
+    told.progress = [&](const SolveProgress &p) {
+      request.progress({where + ", " + p.phase, p.incumbent, p.bound});
+    };
+    told.progress({"costs", 0, 0});
+    return planFor(std::move(graph), machine, told);
+  };
   auto work = [&] {
-    for (size_t i = next++; i < candidates.size(); i = next++) {
+    for (size_t i = next++; i < candidates.size() && (i == 0 || !stopped()); i = next++) {
       const auto &[size, recompute] = candidates[i];
       auto graph = request.instantiate(size, request.batch / size, recompute);
       if (auto *issue = std::get_if<Issue>(&graph))
         outcomes[i] = std::vector<Issue>{*issue};
       else
-        outcomes[i] = planFor(std::move(std::get<WorkGraph>(graph)), machine, request);
+        outcomes[i] = plan(i, std::move(std::get<WorkGraph>(graph)));
     }
   };
   std::vector<std::thread> pool;
@@ -190,25 +207,38 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
       return a.memory.peak < b.memory.peak;
     return maximize ? a.objectiveValue > b.objectiveValue : a.objectiveValue < b.objectiveValue;
   };
-  for (Outcome &outcome : outcomes) {
-    auto *plan = std::get_if<Plan>(&outcome);
+  bool cut = false;
+  for (std::optional<Outcome> &outcome : outcomes) {
+    cut |= !outcome;
+    if (!outcome)
+      continue;
+    auto *plan = std::get_if<Plan>(&*outcome);
     if (!plan)
-      return std::get<std::vector<Issue>>(outcome);
+      return std::get<std::vector<Issue>>(*outcome);
+    cut |= !plan->schedule.stopped.empty();
     if (!best || better(*plan, std::get<Plan>(*best)))
-      best = &outcome;
+      best = &*outcome;
   }
-  Plan plan = std::move(std::get<Plan>(*best));
-  if (sizes.size() > 1) {
-    std::string tried;
-    for (int64_t size : sizes)
-      tried += (tried.empty() ? "" : ", ") + std::to_string(size);
-    plan.assumptions.push_back("micro-batch sizes tried: " + tried +
-                               "; the bound is of the chosen one's own schedule");
-  }
+  Plan chosen = std::move(std::get<Plan>(*best));
+  if (cut)
+    chosen.schedule.stopped = "interrupted";
+  std::set<int64_t> triedSizes;
+  std::vector<std::string> triedRecomputes;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (outcomes[i]) {
+      triedSizes.insert(candidates[i].first);
+      if (triedRecomputes.empty() || triedRecomputes.back() != candidates[i].second)
+        triedRecomputes.push_back(candidates[i].second);
+    }
+  if (sizes.size() > 1)
+    chosen.assumptions.push_back(
+        fmt::format("micro-batch sizes tried: {}; the bound is of the chosen one's own schedule",
+                    fmt::join(triedSizes, ", ")));
   if (request.recomputes.size() > 1)
-    plan.assumptions.push_back(fmt::format("recomputation tried: {}; the bound is of the chosen one",
-                                           fmt::join(request.recomputes, ", ")));
-  return plan;
+    chosen.assumptions.push_back(
+        fmt::format("recomputation tried: {}; the bound is of the chosen one",
+                    fmt::join(triedRecomputes, ", ")));
+  return chosen;
 }
 
 } // namespace accord

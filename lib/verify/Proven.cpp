@@ -31,6 +31,7 @@ void readsOf(const Proof &p, const std::vector<OperationId> &maker, OperationId 
 
 SchedulingProblem problemOf(const Proof &p, RegionId top) {
   SchedulingProblem problem;
+  problem.name = p.plan.graph.regions[top].name;
   const Machine &machine = p.plan.machine;
   for (const Core &core : machine.cores)
     problem.addResource(core.name, core.count);
@@ -148,6 +149,14 @@ void addJoint(SchedulingProblem &problem, size_t cores) {
 
 } // namespace
 
+SchedulingProblem provenProblem(const Plan &plan, RegionId top) {
+  Proof p{plan, {}, {}};
+  SchedulingProblem problem = problemOf(p, top);
+  if (plan.graph.regions[top].operations.size() <= kMostJoint)
+    addJoint(problem, plan.machine.cores.size());
+  return problem;
+}
+
 int64_t proveProven(Proof &p, RegionId top) {
   const SchedulingBound &bound = p.plan.schedule.regions[top].proven;
   if (bound.kind == SchedulingBound::Kind::Nothing)
@@ -162,9 +171,7 @@ int64_t proveProven(Proof &p, RegionId top) {
       return 0;
     }
   std::vector<std::string> trusted;
-  SchedulingProblem problem = problemOf(p, top);
-  if (region.operations.size() <= kMostJoint)
-    addJoint(problem, p.plan.machine.cores.size());
+  SchedulingProblem problem = provenProblem(p.plan, top);
   std::vector<Issue> issues = verify(problem, bound, &trusted);
   for (const std::string &sentence : trusted)
     p.trusted("region '{}': {}", region.name, sentence);

@@ -14,7 +14,7 @@ constexpr int64_t kFar = INT64_MAX / 2;
 } // namespace
 
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
-    : facts(facts), horizon(horizon), earliest(facts.heads), latest(facts.heads.size()),
+    : earliest(facts.heads), latest(facts.heads.size()), facts(facts), horizon(horizon),
       after(facts.after), before(facts.before), place(facts.heads.size()),
       needs(facts.problem.resources.size()), asked(facts.problem.resources.size(), 0) {
   for (size_t i = 0; i < facts.order.size(); ++i)
@@ -43,7 +43,7 @@ void SchedulingWindows::lower(Id task, int64_t time) {
 
 void SchedulingWindows::chains() {
   // Orders that pairs found may go against `place`, even around in circles; stopping is sound.
-  size_t left = 16 * (place.size() + facts.problem.precedences.size() + orders);
+  size_t left = 16 * (place.size() + facts.problem.precedences.size() + ordered.size());
   auto run = [&](std::vector<Id> &changed, bool forward) {
     std::priority_queue<std::pair<size_t, Id>> queue;
     auto push = [&](Id t) { queue.push({forward ? ~place[t] : place[t], t}); };
@@ -136,7 +136,7 @@ std::string SchedulingWindows::pair(const SchedulingStep &s) {
   if (s.early ? s.time > time : s.time < time)
     return fmt::format("only {} follows", time);
   after[first].push_back({second, 0}), before[second].push_back({first, 0});
-  ++orders;
+  ordered.push_back({first, second});
   raised.push_back(first), lowered.push_back(second);
   s.early ? raise(second, time) : lower(first, time);
   return "";

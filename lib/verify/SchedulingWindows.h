@@ -19,6 +19,9 @@ public:
   /// No schedule of at most the horizon exists.
   bool closed() const { return contradiction; }
 
+  std::vector<int64_t> earliest, latest;  ///< starts
+  std::vector<std::pair<Id, Id>> ordered; ///< found by pairs: before, after
+
 private:
   struct Need {
     Id task;
@@ -39,14 +42,12 @@ private:
 
   const SchedulingFacts &facts;
   int64_t horizon;
-  std::vector<int64_t> earliest, latest; ///< starts
   std::vector<std::vector<SchedulingFacts::Edge>> after, before;
   std::vector<size_t> place;            ///< in the order of the chains
   size_t sweptOn = 0, sweptBack = 0;    ///< how far steps by sets have followed the chains
   std::vector<Id> raised, lowered;      ///< since the last `chains`
   std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
   std::vector<char> asked;
-  size_t orders = 0; ///< found by pairs
   bool contradiction = false;
 };
 
