@@ -98,6 +98,10 @@ private:
                                                    text.equal(end[t], text.number(0))})));
         continue;
       }
+      if (facts.last(t, mode) < facts.first(t)) {
+        text.require(text.implies(given, text.truth(false)));
+        continue;
+      }
       text.require(text.implies(
           given,
           text.all({text.equal(end[t], text.sum({start[t], text.number(facts.length(mode))})),
