@@ -9,7 +9,6 @@
 #include <atomic>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <set>
 #include <thread>
 
 namespace accord {
@@ -165,9 +164,8 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
   for (const std::string &recompute : request.recomputes)
     for (int64_t size : sizes)
       candidates.emplace_back(size, recompute);
-  std::vector<std::optional<Outcome>> outcomes(candidates.size());
+  std::vector<Outcome> outcomes(candidates.size());
   std::atomic<size_t> next{0};
-  auto stopped = [&] { return request.stop && *request.stop; };
   auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
     if (!request.progress)
       return planFor(std::move(graph), machine, request);
@@ -182,7 +180,7 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
     return planFor(std::move(graph), machine, told);
   };
   auto work = [&] {
-    for (size_t i = next++; i < candidates.size() && (i == 0 || !stopped()); i = next++) {
+    for (size_t i = next++; i < candidates.size(); i = next++) {
       const auto &[size, recompute] = candidates[i];
       auto graph = request.instantiate(size, request.batch / size, recompute);
       if (auto *issue = std::get_if<Issue>(&graph))
@@ -207,37 +205,26 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
       return a.memory.peak < b.memory.peak;
     return maximize ? a.objectiveValue > b.objectiveValue : a.objectiveValue < b.objectiveValue;
   };
-  bool cut = false;
-  for (std::optional<Outcome> &outcome : outcomes) {
-    cut |= !outcome;
-    if (!outcome)
-      continue;
-    auto *plan = std::get_if<Plan>(&*outcome);
+  bool stopped = false;
+  for (Outcome &outcome : outcomes) {
+    auto *plan = std::get_if<Plan>(&outcome);
     if (!plan)
-      return std::get<std::vector<Issue>>(*outcome);
-    cut |= !plan->schedule.stopped.empty();
+      return std::get<std::vector<Issue>>(outcome);
+    stopped |= !plan->schedule.stopped.empty();
     if (!best || better(*plan, std::get<Plan>(*best)))
-      best = &*outcome;
+      best = &outcome;
   }
   Plan chosen = std::move(std::get<Plan>(*best));
-  if (cut)
+  if (stopped)
     chosen.schedule.stopped = "interrupted";
-  std::set<int64_t> triedSizes;
-  std::vector<std::string> triedRecomputes;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    if (outcomes[i]) {
-      triedSizes.insert(candidates[i].first);
-      if (triedRecomputes.empty() || triedRecomputes.back() != candidates[i].second)
-        triedRecomputes.push_back(candidates[i].second);
-    }
   if (sizes.size() > 1)
     chosen.assumptions.push_back(
         fmt::format("micro-batch sizes tried: {}; the bound is of the chosen one's own schedule",
-                    fmt::join(triedSizes, ", ")));
+                    fmt::join(sizes, ", ")));
   if (request.recomputes.size() > 1)
     chosen.assumptions.push_back(
         fmt::format("recomputation tried: {}; the bound is of the chosen one",
-                    fmt::join(triedRecomputes, ", ")));
+                    fmt::join(request.recomputes, ", ")));
   return chosen;
 }
 

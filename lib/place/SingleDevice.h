@@ -51,7 +51,8 @@ struct SingleDeviceRequest {
   unsigned threads = 1;
   unsigned effort = 4; ///< of the scheduler: `SolveOptions`
   double gap = 0;      ///< no more is asked of a region's schedule that is proven so near the best
-  /// Set from anywhere: the best plan so far is returned, of the candidates that were begun.
+  /// Set from anywhere: no better schedules are looked for; candidates that were not begun get a
+  /// first one.
   const std::atomic<bool> *stop = nullptr;
   /// Called when a number changes, in picoseconds of one iteration of a region; from all threads.
   std::function<void(const SolveProgress &)> progress;

@@ -49,6 +49,7 @@ SchedulingProblem problemOf(const Proof &p, RegionId top) {
   std::map<OperationId, SchedulingProblem::Id> task;
   for (OperationId id : p.plan.graph.regions[top].operations) {
     task[id] = problem.addTask(p.operation(id).name, 0, {});
+    problem.tasks.back().location = p.operation(id).location;
     for (ValueId value : p.operation(id).results)
       maker[value] = id;
     auto &modes = problem.tasks.back().modes;
@@ -176,7 +177,7 @@ int64_t proveProven(Proof &p, RegionId top) {
   for (const std::string &sentence : trusted)
     p.trusted("region '{}': {}", region.name, sentence);
   for (const Issue &issue : issues)
-    p.find("A0906", {}, "region '{}': {}", region.name, issue.message);
+    p.find("A0906", issue.location, "region '{}': {}", region.name, issue.message);
   if (!issues.empty())
     return 0;
   if (trusted.empty())

@@ -122,7 +122,9 @@ int64_t SchedulingWindows::inside(Id t, int64_t duration, int64_t from, int64_t 
 }
 
 std::string SchedulingWindows::pair(const SchedulingStep &s) {
-  if (!facts.known(s.other) || !facts.certain[s.other] || s.task == s.other)
+  if (!facts.known(s.other))
+    return fmt::format("it names task {} of {}", s.other, facts.certain.size());
+  if (!facts.certain[s.other] || s.task == s.other)
     return "the other task is none that always happens";
   if (!apart(s.task, s.other))
     return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(s.task),
@@ -317,14 +319,16 @@ std::string SchedulingWindows::take(const SchedulingStep &s) {
     chains();
     return "";
   }
-  if (!facts.known(s.task) || !facts.certain[s.task] || facts.modes[s.task].empty())
+  if (!facts.known(s.task))
+    return fmt::format("it names task {} of {}", s.task, facts.certain.size());
+  if (!facts.certain[s.task] || facts.modes[s.task].empty())
     return "the task is none that always happens";
   if (s.rule == Rule::Pair)
     return pair(s);
   if (s.rule == Rule::Set && s.other < facts.problem.resources.size())
     return set(s);
   if (s.other >= facts.problem.resources.size())
-    return "there is no such resource";
+    return fmt::format("it names resource {} of {}", s.other, facts.problem.resources.size());
   if (s.from < 0 || s.to <= s.from || s.to > kFar)
     return fmt::format("[{}, {}) is no interval", s.from, s.to);
   if (s.rule == Rule::Compulsory)

@@ -52,13 +52,17 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     for (const std::string &line : proof.trusted)
       llvm::outs() << "  rests on " << line << "\n";
   }
-  for (const Issue &finding : proof.findings)
+  for (const Issue &finding : proof.findings) {
     fmt::print(stderr, "{}: error[{}]: {}\n",
                finding.location.file.empty() || !scheduled
                    ? path
                    : fmt::format("{}:{}:{}", finding.location.file, finding.location.line,
                                  finding.location.column),
                finding.code, finding.message);
+    if (!scheduled && !finding.location.file.empty() && finding.location.line > 0)
+      fmt::print(stderr, "{}:{}:{}: note: it is written here\n", finding.location.file,
+                 finding.location.line, finding.location.column);
+  }
   if (!json)
     llvm::outs() << fmt::format(
         "the {} {}\n", scheduled ? "schedule" : "plan",
