@@ -102,10 +102,11 @@ def Plan_StartOp : Plan_Op<"start", [HasParent<"SolutionOp">]> {
 def Plan_LeastOp : Plan_Op<"least", [HasParent<"SolutionOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "no schedule is shorter, and what proves it";
   let arguments = (ins Plan_Natural:$value, StrAttr:$kind, StrAttr:$proof, OptionalAttr<StrArrayAttr>:$tasks,
-                       OptionalAttr<StrAttr>:$resource);
+                       OptionalAttr<StrAttr>:$resource, OptionalAttr<Plan_Natural>:$unit);
   let regions = (region AnyRegion:$steps);
   let assemblyFormat = [{
-    $value `kind` $kind `by` $proof (`along` $tasks^)? (`sharing` $resource^)? ($steps^)? attr-dict
+    $value `kind` $kind `by` $proof (`along` $tasks^)? (`sharing` $resource^)? (`unit` $unit^)? ($steps^)?
+    attr-dict
   }];
   let hasVerifier = 1;
 }

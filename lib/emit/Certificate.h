@@ -2,6 +2,7 @@
 // claimed.
 #pragma once
 #include "lib/emit/SchedulingMlir.h"
+#include "lib/model/Plan.h"
 
 namespace accord {
 
@@ -14,11 +15,21 @@ struct CertificateClaim {
 };
 std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
                                         const SchedulingResult &result);
+/// The same of a bound alone; "certificate/NAME-LE-61.smt2". Nothing where it rests on no solver,
+/// or on steps that do not follow.
+std::optional<CertificateClaim> claimOf(const SchedulingProblem &problem,
+                                        const SchedulingBound &bound, const std::string &name);
 
 /// Writes FOLDER/problem.mlir and, where a solver is to be believed, FOLDER/certificate/….smt2;
 /// takes away claims that an earlier run left there. A0901 where a file cannot be written.
 std::optional<Issue> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
                                       const SchedulingResult &result);
+
+/// What solvers claimed of a plan that `verify` found to hold: "certificate/microbatch-LE-61.smt2",
+/// "certificate/update-LE-61.smt2"; times are picoseconds.
+std::vector<CertificateClaim> claimsOf(const Plan &plan);
+/// Writes them, and takes away those that an earlier run left there. A0901 as above.
+std::optional<Issue> writeCertificate(const std::string &folder, const Plan &plan);
 
 /// What a program says of an SMT-LIB file.
 struct SolverAnswer {

@@ -46,15 +46,6 @@ int64_t commonUnit(const SchedulingProblem &problem) {
   return std::max<int64_t>(unit, 1);
 }
 
-SchedulingProblem inUnits(SchedulingProblem problem, int64_t unit) {
-  for (auto &task : problem.tasks)
-    for (auto &mode : task.modes)
-      mode.duration /= unit;
-  for (auto &p : problem.precedences)
-    p.delay /= unit;
-  return problem;
-}
-
 /// Names may hold anything; a comment ends with its line.
 std::string oneLine(std::string text) {
   for (char &c : text)
@@ -63,8 +54,8 @@ std::string oneLine(std::string text) {
   return text;
 }
 
-std::string head(const SchedulingProblem &p, int64_t makespan, int64_t unit, bool exact,
-                 bool bits) {
+std::string head(const SchedulingProblem &p, int64_t makespan, int64_t unit, bool exact, bool bits,
+                 bool windows) {
   std::string text = fmt::format(
       "; Claimed: the problem '{}' has a schedule of at most {}.\n"
       "; {} tasks, {} precedences, {} resources, {} budgets, {} memories, {} buffers, {} "
@@ -86,27 +77,32 @@ std::string head(const SchedulingProblem &p, int64_t makespan, int64_t unit, boo
     text += fmt::format("; One unit of time here is {} of the problem's{}.\n", unit,
                         exact ? ", which divides all durations and delays"
                               : "; durations and delays are rounded down");
+  if (windows)
+    text +=
+        "; Starts are within windows that follow from the problem step by step; `accord verify` "
+        "takes these steps again.\n";
   return text;
 }
 
 } // namespace
 
-std::string claim(const SchedulingProblem &problem, int64_t makespan, ClaimForm form) {
-  int64_t common = commonUnit(problem), unit = common;
+std::string claim(const SchedulingProblem &problem, int64_t makespan, ClaimForm form, int64_t given,
+                  const StartWindows *windows) {
+  int64_t common = commonUnit(problem), unit = given > 1 ? given : common;
   size_t n = std::max<size_t>(problem.tasks.size(), 1);
   int64_t times = std::min<int64_t>(kMostTimes, kMostBits / static_cast<int64_t>(n) + 64);
   bool few = makespan / unit < times;
   if (form == ClaimForm::Choose)
-    form = few ? ClaimForm::Bits : n <= kFewTasks ? ClaimForm::Integers : ClaimForm::Rounded;
+    form = few                         ? ClaimForm::Bits
+           : n <= kFewTasks || windows ? ClaimForm::Integers
+                                       : ClaimForm::Rounded;
   bool bits = form != ClaimForm::Integers;
   if (!bits)
-    unit = 1;
+    unit = given;
   if (form == ClaimForm::Rounded)
     while (makespan / unit >= times)
       unit *= 2; // at most 2^63 / 64
-  bool exact = form != ClaimForm::Rounded || unit == common;
-  SchedulingProblem scaled = inUnits(problem, unit);
-  claims::Facts facts(scaled, makespan < 0 ? -1 : makespan / unit);
+  claims::Facts facts(problem, makespan < 0 ? -1 : makespan, unit, windows);
   std::string text;
   if (facts.impossible) {
     claims::ClaimText closed(bits ? "QF_BV" : "QF_LIA");
@@ -116,7 +112,7 @@ std::string claim(const SchedulingProblem &problem, int64_t makespan, ClaimForm 
   } else {
     text = bits ? claims::claimInBits(facts) : claims::claimInIntegers(facts);
   }
-  return head(problem, makespan, unit, exact, bits) + text;
+  return head(problem, makespan, unit, common % unit == 0, bits, windows) + text;
 }
 
 std::vector<std::string> solverCommand(const std::string &program, const std::string &claim) {

@@ -1,6 +1,6 @@
 // "A schedule of at most so long exists", for any SMT solver to refute.
 #pragma once
-#include "lib/model/SchedulingProblem.h"
+#include "lib/verify/Scheduling.h"
 #include <string>
 #include <vector>
 
@@ -19,6 +19,11 @@ enum class ClaimForm : uint8_t {
 /// lib/solve. Needs a problem that `check` passes; sizes: Bits about a line for each task, order
 /// and partial sum of each resource, whatever the makespan.
 ///
+/// A claim about a `unit` above 1 speaks of times in whole units as `Rounded` does, but of that
+/// unit or of larger ones only if `form` is `Rounded`; with `windows`, of starts within them,
+/// rounded down, which makes it the claim that a solver refuted of a bound with a unit
+/// (`SchedulingBound`).
+///
 /// Bits: `started` of a task has bit t set where it has started by t (order encoding: Crawford,
 /// Baker, AAAI 1994; Ansotegui, Manya, SAT 2004), so `started` and not `started` shifted by its
 /// duration is when it runs, an order is one inclusion, and a capacity is a decision diagram of
@@ -27,7 +32,8 @@ enum class ClaimForm : uint8_t {
 /// Integers: at the start of each task, what runs then fits (task-based decomposition: Schutt et
 /// al., CP 2009).
 std::string claim(const SchedulingProblem &problem, int64_t makespan,
-                  ClaimForm form = ClaimForm::Choose);
+                  ClaimForm form = ClaimForm::Choose, int64_t unit = 1,
+                  const StartWindows *windows = nullptr);
 
 /// What decides `claim` fastest with a solver's program, given by name or path: "z3",
 /// "cvc5 --bitblast=eager"; the file follows.

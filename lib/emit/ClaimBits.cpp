@@ -12,14 +12,14 @@ class Bits {
 public:
   explicit Bits(const Facts &facts)
       : facts(facts), p(facts.problem), names(symbolsOf(p)),
-        width(static_cast<unsigned>(facts.horizon + 1)), text("QF_BV") {}
+        width(static_cast<unsigned>(facts.horizon / facts.unit + 1)), text("QF_BV") {}
 
   std::string write() {
     for (Id t = 0; t < p.tasks.size(); ++t)
       task(t);
     for (const auto &edge : p.precedences)
       if (!facts.must[edge.before] || !facts.must[edge.after] ||
-          facts.horizon - facts.tail[edge.before] + edge.delay > facts.earliest[edge.after])
+          facts.end(edge.before) > facts.earliest[edge.after] - edge.delay)
         text.require(text.any(
             unless(edge.before, edge.after, follows(edge.after, edge.before, edge.delay))));
     for (auto [before, after] : facts.ordered)
@@ -82,8 +82,8 @@ private:
   // ---- Tasks.
 
   void task(Id t) {
-    int64_t first = facts.earliest[t], last = facts.latest[t];
-    bool closed = last < first; // then it does not happen
+    int64_t first = facts.first(t), last = facts.last(t);
+    bool closed = facts.latest[t] < facts.earliest[t]; // then it does not happen
     if (closed)
       first = last = 0;
     Term start = text.bitsOf(llvm::APInt::getHighBitsSet(width, width - unsigned(last)));
@@ -120,10 +120,10 @@ private:
         happens[t] = mine[k] ? text.no(mine[k]) : text.truth(false);
         continue;
       }
-      int64_t deadline = facts.horizon - facts.tail[t] - mode.duration;
-      if (deadline < facts.earliest[t])
+      int64_t deadline = facts.last(t, mode);
+      if (deadline < facts.first(t))
         text.require(mine[k] ? text.no(mine[k]) : text.truth(false));
-      else if (deadline < facts.latest[t])
+      else if (deadline < facts.last(t))
         text.require(
             text.implies({mine[k]}, text.equal(text.extract(started[t], unsigned(deadline), 1),
                                                text.bitsOf(llvm::APInt(1, 1)))));
@@ -136,20 +136,26 @@ private:
         text.require(text.no(text.all({mine[l], mine[k]})));
   }
 
-  void endings(Id t) {
+  /// When it has ended and `delay` has passed; all set where the task is absent.
+  Term endedBy(Id t, int64_t delay) {
     const auto &fitting = facts.modes[t];
     auto endIn = [&](size_t k) {
       const auto &mode = facts.mode(t, fitting[k]);
-      return mode.absent ? ones() : shifted(started[t], mode.duration);
+      return mode.absent ? ones() : shifted(started[t], facts.lag(mode, delay));
     };
     Term end = endIn(fitting.size() - 1);
     for (size_t k = fitting.size() - 1; k-- > 0;)
       end = text.choose(in(t, k), endIn(k), end);
-    ended.push_back(text.define(symbol("ended", names[t]), end));
+    return end;
+  }
+
+  void endings(Id t) {
+    const auto &fitting = facts.modes[t];
+    ended.push_back(text.define(symbol("ended", names[t]), endedBy(t, 0)));
     auto &mine = runs.emplace_back(fitting.size());
     for (size_t k = 0; k < fitting.size(); ++k) {
       const auto &mode = facts.mode(t, fitting[k]);
-      if (mode.absent || mode.duration == 0 || mode.usage.empty())
+      if (mode.absent || facts.length(mode) == 0 || mode.usage.empty())
         continue;
       Term when = text.both(started[t], text.complement(ended[t]));
       if (Term choice = in(t, k))
@@ -163,7 +169,10 @@ private:
 
   /// `after` starts only `delay` after the end of `before`.
   Term follows(Id after, Id before, int64_t delay) {
-    return text.equal(text.both(started[after], shifted(ended[before], delay)), started[after]);
+    // Of what is rounded down, the sum may be more than its parts.
+    Term over = delay % facts.unit == 0 ? shifted(ended[before], delay / facts.unit)
+                                        : endedBy(before, delay);
+    return text.equal(text.both(started[after], over), started[after]);
   }
 
   // ---- What is shared.

@@ -5,7 +5,8 @@ namespace accord::claims {
 
 using Problem = SchedulingProblem;
 
-Facts::Facts(const Problem &problem, int64_t horizon) : problem(problem), horizon(horizon) {
+Facts::Facts(const Problem &problem, int64_t horizon, int64_t unit, const StartWindows *windows)
+    : problem(problem), horizon(horizon), unit(unit) {
   impossible = horizon < 0;
   for (Id t = 0; t < problem.tasks.size(); ++t) {
     auto &fitting = modes.emplace_back();
@@ -15,6 +16,9 @@ Facts::Facts(const Problem &problem, int64_t horizon) : problem(problem), horizo
       const auto &mode = problem.tasks[t].modes[m];
       bool fits = std::all_of(mode.usage.begin(), mode.usage.end(), [&](auto &use) {
         return use.amount <= problem.resources[use.of].capacity;
+      });
+      fits &= std::all_of(mode.spends.begin(), mode.spends.end(), [&](auto &use) {
+        return use.amount <= problem.budgets[use.of].capacity;
       });
       if (!fits)
         continue;
@@ -28,6 +32,14 @@ Facts::Facts(const Problem &problem, int64_t horizon) : problem(problem), horizo
     least.push_back(std::max<int64_t>(low, 0));
     must.push_back(!absent);
   }
+  earliest.assign(least.size(), 0), tail.assign(least.size(), 0);
+  for (Id t = 0; windows && t < least.size(); ++t)
+    if (must[t]) {
+      earliest[t] = std::max<int64_t>(windows->earliest[t], 0);
+      tail[t] = std::max<int64_t>(horizon - windows->latest[t] - least[t], 0);
+    }
+  if (windows)
+    ordered = windows->ordered;
   close();
   if (impossible || !chains()) {
     impossible = true;
@@ -92,7 +104,7 @@ std::vector<Problem::Precedence> Facts::edges() const {
 
 bool Facts::chains() {
   size_t n = problem.tasks.size();
-  earliest.assign(n, 0), tail.assign(n, 0), latest.assign(n, 0);
+  latest.assign(n, 0);
   auto all = edges();
   // Orders that were found may form a cycle; then no schedule exists, and rounds run out.
   for (size_t round = 0;; ++round) {
@@ -121,9 +133,12 @@ bool Facts::chains() {
 void Facts::orders() {
   size_t n = problem.tasks.size();
   ranked.assign(n, std::vector<char>(n));
+  for (auto [a, b] : ordered)
+    ranked[a][b] = ranked[b][a] = 1;
   for (Id a = 0; a < n; ++a)
     for (Id b = a + 1; b < n; ++b)
-      if (must[a] && must[b] && !precedes[a][b] && !precedes[b][a] && collide(a, b))
+      if (must[a] && must[b] && !precedes[a][b] && !precedes[b][a] && !ranked[a][b] &&
+          collide(a, b))
         open.push_back({a, b}), ranked[a][b] = ranked[b][a] = 1;
   for (bool changed = true; changed;) {
     changed = false;
@@ -147,7 +162,7 @@ void Facts::orders() {
 bool Facts::apart(Id a, Id b) const {
   if (precedes[a][b] || precedes[b][a] || ranked[a][b])
     return true;
-  auto over = [&](Id x, Id y) { return horizon - tail[x] <= earliest[y]; };
+  auto over = [&](Id x, Id y) { return end(x) <= earliest[y]; };
   return over(a, b) || over(b, a);
 }
 

@@ -16,10 +16,7 @@ public:
     for (Id t = 0; t < p.tasks.size(); ++t)
       task(t);
     for (const auto &edge : p.precedences)
-      text.require(
-          text.implies(presence(edge.before, edge.after),
-                       text.lessOrEqual(text.sum({end[edge.before], text.number(edge.delay)}),
-                                        start[edge.after])));
+      precedence(edge);
     for (auto [before, after] : facts.ordered)
       text.require(text.lessOrEqual(end[before], start[after]));
     for (auto [a, b] : facts.open)
@@ -63,6 +60,25 @@ private:
     return terms;
   }
 
+  void precedence(const Problem::Precedence &edge) {
+    Terms given = presence(edge.before, edge.after);
+    auto follows = [&](const Terms &given, Term from, int64_t lag) {
+      text.require(text.implies(
+          given, text.lessOrEqual(text.sum({from, text.number(lag)}), start[edge.after])));
+    };
+    if (edge.delay % facts.unit == 0)
+      return follows(given, end[edge.before], edge.delay / facts.unit);
+    // Of what is rounded down, the sum may be more than its parts.
+    for (auto [m, choice] : chosen[edge.before]) {
+      const auto &mode = facts.mode(edge.before, m);
+      Terms here = given;
+      if (choice)
+        here.push_back(choice);
+      if (!mode.absent)
+        follows(here, start[edge.before], facts.lag(mode, edge.delay));
+    }
+  }
+
   void task(Id t) {
     start.push_back(text.integer(symbol("start", names[t])));
     end.push_back(text.integer(symbol("end", names[t])));
@@ -82,10 +98,15 @@ private:
                                                    text.equal(end[t], text.number(0))})));
         continue;
       }
+      if (facts.last(t, mode) < facts.first(t)) {
+        text.require(text.implies(given, text.truth(false)));
+        continue;
+      }
       text.require(text.implies(
-          given, text.all({text.equal(end[t], text.sum({start[t], text.number(mode.duration)})),
-                           text.lessOrEqual(text.number(facts.earliest[t]), start[t]),
-                           text.lessOrEqual(end[t], text.number(facts.horizon - facts.tail[t]))})));
+          given,
+          text.all({text.equal(end[t], text.sum({start[t], text.number(facts.length(mode))})),
+                    text.lessOrEqual(text.number(facts.first(t)), start[t]),
+                    text.lessOrEqual(start[t], text.number(facts.last(t, mode)))})));
     }
     if (mine.size() < 2)
       return;
@@ -106,7 +127,7 @@ private:
   void resource(Id r, Id t) {
     auto amount = [&](Id task, Id m) {
       for (const auto &use : facts.mode(task, m).usage)
-        if (use.of == r && facts.mode(task, m).duration > 0)
+        if (use.of == r && facts.length(facts.mode(task, m)) > 0)
           return use.amount;
       return int64_t{0};
     };

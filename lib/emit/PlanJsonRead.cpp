@@ -284,7 +284,8 @@ bool fromJSON(const json::Value &e, SchedulingStep &s, Path p) {
 bool fromJSON(const json::Value &e, SchedulingBound &b, Path p) {
   return bool(Fields(e, p)("value_ps", b.value)("kind", b.kind)
                   .ids("tasks", b.tasks)
-                  .narrow("resource", b.resource)("steps", b.steps)("proof", b.proof));
+                  .narrow("resource", b.resource)("steps", b.steps)("proof", b.proof)
+                  .maybe("unit_ps", b.unit));
 }
 bool fromJSON(const json::Value &e, Slot &s, Path p) {
   return bool(Fields(e, p)
@@ -299,7 +300,8 @@ bool fromJSON(const json::Value &e, RegionSchedule &r, Path p) {
 }
 bool fromJSON(const json::Value &e, Schedule &s, Path p) {
   return bool(
-      Fields(e, p)("step_ps", s.step)("bound_ps", s.bound)("proof", s.proof)("regions", s.regions));
+      Fields(e, p)("step_ps", s.step)("bound_ps", s.bound)("proof", s.proof)("regions", s.regions)
+          .maybe("stopped", s.stopped));
 }
 bool fromJSON(const json::Value &e, MemoryPoint &m, Path p) {
   std::vector<int64_t> bytes;

@@ -291,35 +291,40 @@ json::Value write(const SchedulingStep &step) {
 }
 
 json::Value write(const SchedulingBound &b) {
-  return json::Object{{"value_ps", b.value},
-                      {"kind", kBounds[static_cast<size_t>(b.kind)]},
-                      {"tasks", ids(b.tasks)},
-                      {"resource", static_cast<int64_t>(b.resource)},
-                      {"steps", list(b.steps, [](const SchedulingStep &s) { return write(s); })},
-                      {"proof", jsonString(b.proof)}};
+  json::Object o{{"value_ps", b.value},
+                 {"kind", kBounds[static_cast<size_t>(b.kind)]},
+                 {"tasks", ids(b.tasks)},
+                 {"resource", static_cast<int64_t>(b.resource)},
+                 {"steps", list(b.steps, [](const SchedulingStep &s) { return write(s); })},
+                 {"proof", jsonString(b.proof)}};
+  if (b.kind == SchedulingBound::Kind::Solver)
+    o["unit_ps"] = b.unit;
+  return o;
 }
 
 json::Value write(const Schedule &s) {
-  return json::Object{
-      {"step_ps", s.step.value},
-      {"bound_ps", s.bound.value},
-      {"proof", jsonString(s.proof)},
-      {"regions", list(s.regions, [](const RegionSchedule &r) {
-         json::Object region{
-             {"length_ps", r.length.value},
-             {"critical_path_ps", r.criticalPath.value},
-             {"resource_bound_ps", r.resourceBound.value},
-             {"slots", list(r.slots, [](const Slot &slot) {
-                return json::Value(json::Object{{"operation", static_cast<int64_t>(slot.operation)},
-                                                {"core", slot.core},
-                                                {"instance", slot.instance},
-                                                {"start_ps", slot.start.value},
-                                                {"duration_ps", slot.duration.value}});
-              })}};
-         if (r.proven.kind != SchedulingBound::Kind::Nothing)
-           region["proven"] = write(r.proven);
-         return json::Value(std::move(region));
-       })}};
+  json::Object o{{"step_ps", s.step.value},
+                 {"bound_ps", s.bound.value},
+                 {"proof", jsonString(s.proof)},
+                 {"regions", list(s.regions, [](const RegionSchedule &r) {
+                    json::Object region{{"length_ps", r.length.value},
+                                        {"critical_path_ps", r.criticalPath.value},
+                                        {"resource_bound_ps", r.resourceBound.value},
+                                        {"slots", list(r.slots, [](const Slot &slot) {
+                                           return json::Value(json::Object{
+                                               {"operation", static_cast<int64_t>(slot.operation)},
+                                               {"core", slot.core},
+                                               {"instance", slot.instance},
+                                               {"start_ps", slot.start.value},
+                                               {"duration_ps", slot.duration.value}});
+                                         })}};
+                    if (r.proven.kind != SchedulingBound::Kind::Nothing)
+                      region["proven"] = write(r.proven);
+                    return json::Value(std::move(region));
+                  })}};
+  if (!s.stopped.empty())
+    o["stopped"] = s.stopped;
+  return o;
 }
 
 json::Object byCategory(const std::array<int64_t, kCategories> &bytes) {

@@ -135,7 +135,8 @@ private:
                                        string(bound.proof), list(bound.tasks),
                                        shares && bound.resource < resources.size()
                                            ? string(resources[bound.resource])
-                                           : StringAttr());
+                                           : StringAttr(),
+                                       bound.unit > 1 ? number(bound.unit) : IntegerAttr());
     if (bound.steps.empty())
       return;
     builder.setInsertionPointToEnd(&least.getSteps().emplaceBlock());

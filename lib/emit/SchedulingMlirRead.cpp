@@ -157,6 +157,7 @@ private:
     bound.tasks = list(least.getTasks());
     if (least.getResource())
       bound.resource = resources(*least.getResource());
+    bound.unit = static_cast<int64_t>(least.getUnit().value_or(1));
     if (least.getSteps().empty())
       return bound;
     for (auto step : least.getSteps().getOps<plan::StepOp>()) {

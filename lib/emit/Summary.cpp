@@ -93,6 +93,8 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options,
                           plan.objective, plan.objectiveValue, unit,
                           kind.maximize ? "above" : "below", plan.objectiveBound, unit,
                           plan.schedule.proof));
+  if (!plan.schedule.stopped.empty())
+    lines.add("stopped", plan.schedule.stopped + ": another plan may be better");
   for (const Conflict &c : plan.conflicts) {
     std::string where = c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line);
     lines.add("conflict", inked(style, Ink::Red, c.constraint) + where +

@@ -36,6 +36,7 @@ struct Schedule {
   Picoseconds step;                    ///< microbatches * regions[0].length + regions[1].length
   Picoseconds bound;                   ///< proven lower bound on `step` under the same costs
   std::string proof;                   ///< what proves it: "critical path", "core tc", "memory hbm bandwidth"
+  std::string stopped;                 ///< "interrupted", "time limit" where the scheduler was stopped, else ""
 };
 
 } // namespace accord

@@ -35,7 +35,8 @@ struct SchedulingBound {
     Path,    ///< `tasks` follow one another
     Set,     ///< `tasks` share `resource`: least head + work / capacity, rounded up, + least tail
     Windows, ///< `steps` close the window of a task, or overfill an interval, at value - 1
-    Solver,  ///< "a schedule of at most value - 1 exists" is unsatisfiable, see lib/emit/Claim.h
+    Solver,  ///< "a schedule of at most value - 1 exists" is unsatisfiable, see lib/emit/Claim.h,
+             ///< with starts in the windows that `steps` give, times in whole `unit`s
   };
   int64_t value = 0;
   Kind kind = Kind::Nothing;
@@ -43,6 +44,8 @@ struct SchedulingBound {
   SchedulingProblem::Id resource = 0;
   std::vector<SchedulingStep> steps;
   std::string proof; ///< for people: "critical path", "core tc", "energy of R2", "z3"
+  /// Of a Solver: durations and delays rounded down to whole units still leave no schedule.
+  int64_t unit = 1;
 };
 
 struct SchedulingResult {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <thread>
 
 namespace accord {
@@ -114,7 +115,8 @@ std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &m
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   plan.costs = std::move(std::get<Costs>(costs));
-  auto schedule = scheduleStep(graph, machine, plan.costs, {request.effort});
+  auto schedule = scheduleStep(graph, machine, plan.costs,
+                               {request.effort, request.gap, request.stop, request.progress});
   if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
     return *failed;
   plan.schedule = std::move(std::get<Schedule>(schedule));
@@ -164,6 +166,19 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
       candidates.emplace_back(size, recompute);
   std::vector<Outcome> outcomes(candidates.size());
   std::atomic<size_t> next{0};
+  auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
+    if (!request.progress)
+      return planFor(std::move(graph), machine, request);
+    SingleDeviceRequest told = request;
+    std::string where = fmt::format("micro-batch {}", candidates[i].first);
+    if (candidates.size() > 1)
+      where += fmt::format(" ({} of {})", i + 1, candidates.size());
+    told.progress = [&](const SolveProgress &p) {
+      request.progress({where + ", " + p.phase, p.incumbent, p.bound});
+    };
+    told.progress({"costs", 0, 0});
+    return planFor(std::move(graph), machine, told);
+  };
   auto work = [&] {
     for (size_t i = next++; i < candidates.size(); i = next++) {
       const auto &[size, recompute] = candidates[i];
@@ -171,7 +186,7 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
       if (auto *issue = std::get_if<Issue>(&graph))
         outcomes[i] = std::vector<Issue>{*issue};
       else
-        outcomes[i] = planFor(std::move(std::get<WorkGraph>(graph)), machine, request);
+        outcomes[i] = plan(i, std::move(std::get<WorkGraph>(graph)));
     }
   };
   std::vector<std::thread> pool;
@@ -190,25 +205,27 @@ std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceReques
       return a.memory.peak < b.memory.peak;
     return maximize ? a.objectiveValue > b.objectiveValue : a.objectiveValue < b.objectiveValue;
   };
+  bool stopped = false;
   for (Outcome &outcome : outcomes) {
     auto *plan = std::get_if<Plan>(&outcome);
     if (!plan)
       return std::get<std::vector<Issue>>(outcome);
+    stopped |= !plan->schedule.stopped.empty();
     if (!best || better(*plan, std::get<Plan>(*best)))
       best = &outcome;
   }
-  Plan plan = std::move(std::get<Plan>(*best));
-  if (sizes.size() > 1) {
-    std::string tried;
-    for (int64_t size : sizes)
-      tried += (tried.empty() ? "" : ", ") + std::to_string(size);
-    plan.assumptions.push_back("micro-batch sizes tried: " + tried +
-                               "; the bound is of the chosen one's own schedule");
-  }
+  Plan chosen = std::move(std::get<Plan>(*best));
+  if (stopped)
+    chosen.schedule.stopped = "interrupted";
+  if (sizes.size() > 1)
+    chosen.assumptions.push_back(
+        fmt::format("micro-batch sizes tried: {}; the bound is of the chosen one's own schedule",
+                    fmt::join(sizes, ", ")));
   if (request.recomputes.size() > 1)
-    plan.assumptions.push_back(fmt::format("recomputation tried: {}; the bound is of the chosen one",
-                                           fmt::join(request.recomputes, ", ")));
-  return plan;
+    chosen.assumptions.push_back(
+        fmt::format("recomputation tried: {}; the bound is of the chosen one",
+                    fmt::join(request.recomputes, ", ")));
+  return chosen;
 }
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "lib/model/Check.h"
 #include "lib/model/Plan.h"
 #include "lib/network/Collective.h"
+#include "lib/solve/Solve.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -48,7 +49,13 @@ struct SingleDeviceRequest {
   const Fabric *fabric = nullptr;
   std::vector<Axis> axes = {};
   unsigned threads = 1;
-  unsigned effort = 4; ///< forward-backward rounds of the scheduler
+  unsigned effort = 4; ///< of the scheduler: `SolveOptions`
+  double gap = 0;      ///< no more is asked of a region's schedule that is proven so near the best
+  /// Set from anywhere: no better schedules are looked for; candidates that were not begun get a
+  /// first one.
+  const std::atomic<bool> *stop = nullptr;
+  /// Called when a number changes, in picoseconds of one iteration of a region; from all threads.
+  std::function<void(const SolveProgress &)> progress;
   /// The training step of one candidate; called once for each, possibly from several threads.
   std::function<std::variant<WorkGraph, Issue>(int64_t microbatch, int64_t microbatches,
                                                const std::string &recompute)>
@@ -58,7 +65,8 @@ struct SingleDeviceRequest {
 /// The best feasible plan; when no candidate is feasible, the one that needs least memory, with
 /// `feasible` false and its conflicts. Issues only when the work cannot be costed or scheduled at
 /// all. The same result whatever `threads`. Candidates whose memory cannot fit are costed and
-/// scheduled all the same: the conflict is stated with numbers.
+/// scheduled all the same: the conflict is stated with numbers. `Schedule::stopped` says where it
+/// was stopped before its work was done.
 std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &,
                                                         const Machine &);
 

@@ -145,7 +145,12 @@ private:
       addJointResources(problem, machine_.cores.size());
     SolveOptions options;
     options.effort = options_.effort;
+    options.gap = options_.gap;
+    options.stop = options_.stop;
+    options.progress = options_.progress;
     SchedulingResult result = accord::schedule(problem, options);
+    if (result.stopped == "interrupted")
+      schedule_.stopped = result.stopped;
     const SchedulingSolution &solution = result.solution;
     RegionSchedule &out = schedule_.regions[r];
     for (size_t i = 0; i < region.operations.size(); ++i) {

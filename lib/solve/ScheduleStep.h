@@ -4,12 +4,17 @@
 #include "lib/model/Costs.h"
 #include "lib/model/Plan.h"
 #include "lib/model/Schedule.h"
+#include "lib/solve/Solve.h"
 #include <variant>
 
 namespace accord {
 
+/// Of `SolveOptions`, for each region; progress is of the region it is in.
 struct ScheduleOptions {
-  unsigned effort = 4; ///< of `solve` for each region
+  unsigned effort = 4;
+  double gap = 0;
+  const std::atomic<bool> *stop = nullptr;
+  std::function<void(const SolveProgress &)> progress;
 };
 
 /// One schedule per region. A repeat is one unit of count * length that holds the cores and
@@ -22,8 +27,9 @@ struct ScheduleOptions {
 /// over them. `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the
 /// update follow one another), whatever forms are chosen: each the largest of its critical path
 /// (max-plus, iterations may overlap), each core's and each memory's total work, and, where it has
-/// no repeats, what the scheduler proved (`RegionSchedule::proven`). Issues: A0917 costs and graph
-/// do not fit together, A0452 a step longer than 26 days.
+/// no repeats, what the scheduler proved (`RegionSchedule::proven`). Stopped, it is the best step
+/// so far, and says so. Issues: A0917 costs and graph do not fit together, A0452 a step longer than
+/// 26 days.
 std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
                                                         const Machine &machine, Costs &costs,
                                                         const ScheduleOptions &options = {});

@@ -33,6 +33,8 @@ constexpr size_t kMostForWindows = 20'000;
 constexpr size_t kMostForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
 constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
+/// Of so many times a claim speaks one by one, whatever the windows: see lib/emit/Claim.h.
+constexpr int64_t kFewTimes = 1024;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
 constexpr uint64_t kShareForEasy = 10;
@@ -265,7 +267,7 @@ private:
         exact(oracle, horizon);
         return fromBelow();
       }
-      coarse(oracle, horizon);
+      coarse(oracle, horizon, unit);
       bool helped = found() && result.gap() < 0.8 * gap;
       if (!helped && literals >= kMostLiterals)
         return;
@@ -298,6 +300,19 @@ private:
     return said;
   }
 
+  /// Z3's answer for times in units. Where few times are left to tell apart, it is one about the
+  /// problem as it stands; else about the windows that it was given, which then prove themselves.
+  void refuted(int64_t makespan, int64_t unit) {
+    SchedulingBound bound{makespan + 1, Kind::Solver, {}, 0, {}, "z3", unit};
+    if (unit > 1 || makespan >= kFewTimes) {
+      Propagator propagator(in, makespan);
+      if (!propagator.run()) // what is more, nobody needs to be believed
+        bound = {makespan + 1, Kind::Windows, {}, 0, {}, "windows of tasks"};
+      bound.steps = std::move(propagator.steps);
+    }
+    raise(std::move(bound), "z3");
+  }
+
   /// From above: each schedule found is one better, until there is none.
   void exact(Oracle &oracle, int64_t target) {
     while (!finished()) {
@@ -308,7 +323,7 @@ private:
         return;
       if (said == Oracle::Answer::No) {
         if (found())
-          raise({target + 1, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+          refuted(target, 1);
         else
           result.status = Status::Infeasible;
         return;
@@ -337,7 +352,7 @@ private:
       Oracle::Answer said = ask(oracle, middle, slice, answer);
       if (said == Oracle::Answer::No) {
         low = middle + 1;
-        raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        refuted(middle, 1);
         continue;
       }
       high = middle;
@@ -348,7 +363,7 @@ private:
 
   /// With times in units, by bisection: what is impossible there is so in truth, and the order of
   /// what is possible may be a better schedule.
-  void coarse(Oracle &oracle, int64_t horizon) {
+  void coarse(Oracle &oracle, int64_t horizon, int64_t unit) {
     int64_t low = result.bound.value, high = horizon + 1; // of the relaxed problem
     uint64_t slice = std::max<uint64_t>(solverWork / 8, 1);
     while (low < high && !finished() && solverWork > 0) {
@@ -361,8 +376,7 @@ private:
         low = middle + 1;
         if (!found() && middle == horizon)
           result.status = Status::Infeasible;
-        else
-          raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+        refuted(middle, unit);
         continue;
       }
       high = middle;

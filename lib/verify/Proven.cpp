@@ -32,6 +32,7 @@ void readsOf(const Proof &p, const std::vector<OperationId> &maker, OperationId 
 
 SchedulingProblem problemOf(const Proof &p, RegionId top) {
   SchedulingProblem problem;
+  problem.name = p.plan.graph.regions[top].name;
   const Machine &machine = p.plan.machine;
   for (const Core &core : machine.cores)
     problem.addResource(core.name, core.count);
@@ -49,6 +50,7 @@ SchedulingProblem problemOf(const Proof &p, RegionId top) {
   std::map<OperationId, SchedulingProblem::Id> task;
   for (OperationId id : p.plan.graph.regions[top].operations) {
     task[id] = problem.addTask(p.operation(id).name, 0, {});
+    problem.tasks.back().location = p.operation(id).location;
     for (ValueId value : p.operation(id).results)
       maker[value] = id;
     auto &modes = problem.tasks.back().modes;
@@ -170,6 +172,14 @@ void addJoint(SchedulingProblem &problem, size_t cores) {
 
 } // namespace
 
+SchedulingProblem provenProblem(const Plan &plan, RegionId top) {
+  Proof p{plan, {}, {}};
+  SchedulingProblem problem = problemOf(p, top);
+  if (plan.graph.regions[top].operations.size() <= kMostJoint)
+    addJoint(problem, plan.machine.cores.size());
+  return problem;
+}
+
 int64_t proveProven(Proof &p, RegionId top) {
   const SchedulingBound &bound = p.plan.schedule.regions[top].proven;
   if (bound.kind == SchedulingBound::Kind::Nothing)
@@ -184,14 +194,12 @@ int64_t proveProven(Proof &p, RegionId top) {
       return 0;
     }
   std::vector<std::string> trusted;
-  SchedulingProblem problem = problemOf(p, top);
-  if (region.operations.size() <= kMostJoint)
-    addJoint(problem, p.plan.machine.cores.size());
+  SchedulingProblem problem = provenProblem(p.plan, top);
   std::vector<Issue> issues = verify(problem, bound, &trusted);
   for (const std::string &sentence : trusted)
     p.trusted("region '{}': {}", region.name, sentence);
   for (const Issue &issue : issues)
-    p.find("A0906", {}, "region '{}': {}", region.name, issue.message);
+    p.find("A0906", issue.location, "region '{}': {}", region.name, issue.message);
   if (!issues.empty())
     return 0;
   if (trusted.empty())

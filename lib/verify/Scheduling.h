@@ -1,6 +1,7 @@
 // Proves schedules and bounds of a SchedulingProblem again, without the code that made them.
 #pragma once
 #include "lib/model/SchedulingResult.h"
+#include <variant>
 
 namespace accord {
 
@@ -28,10 +29,22 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingSolu
 ///   they took all of it. A Pair step also orders its two tasks for the chains after it. The end is
 ///   a window that is closed, or an interval that tasks overfill whatever they do. O(n) or O(users
 ///   log users) a step.
-/// - Solver: rests on a solver's answer; adds a sentence to `trusted`, finds nothing.
+/// - Solver: rests on a solver's answer, about windows whose steps follow; adds a sentence to
+///   `trusted`. See `solverWindows`.
 /// - Nothing: value at most 0.
 std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBound &bound,
                           std::vector<std::string> *trusted = nullptr);
+
+/// Where tasks start in schedules shorter than a bound, and pairs whose order follows.
+struct StartWindows {
+  std::vector<int64_t> earliest, latest;                                        ///< by task
+  std::vector<std::pair<SchedulingProblem::Id, SchedulingProblem::Id>> ordered; ///< before, after
+};
+/// What the steps of a Solver's bound prove of starts in schedules of at most value - 1: what the
+/// solver was told. A0906 where a step does not follow, or its unit is none. Needs a problem that
+/// `check` passes.
+std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem,
+                                                const SchedulingBound &bound);
 
 /// Both, and what holds between them: no schedule is shorter than its bound (A0906); infeasible
 /// with a reason and feasible without one (A0916).

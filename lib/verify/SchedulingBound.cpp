@@ -33,14 +33,30 @@ public:
       return set();
     case Kind::Windows:
       return windows();
-    case Kind::Solver:
+    case Kind::Solver: {
+      auto told = solver();
+      if (auto *issue = std::get_if<Issue>(&told))
+        return {*issue};
       if (trusted)
         trusted->push_back(
             fmt::format("that no schedule of at most {} exists is the answer of a solver{}",
                         b.value - 1, b.proof.empty() ? "" : " (" + b.proof + ")"));
       return {};
     }
+    }
     return report("its kind is unknown");
+  }
+
+  std::variant<StartWindows, Issue> solver() {
+    if (b.value <= 0 || b.value > kMost)
+      return report("it is beyond every schedule")[0];
+    if (b.unit < 1)
+      return report(fmt::format("the solver counted in units of {}", b.unit))[0];
+    SchedulingWindows windows(facts, b.value - 1);
+    if (auto issues = take(windows); !issues.empty())
+      return issues[0];
+    windows.chains();
+    return StartWindows{windows.earliest, windows.latest, windows.ordered};
   }
 
 private:
@@ -119,12 +135,18 @@ private:
     return compare(length + head + tail, "the set");
   }
 
-  std::vector<Issue> windows() {
-    SchedulingWindows windows(facts, b.value - 1);
+  std::vector<Issue> take(SchedulingWindows &windows) {
     for (size_t i = 0; i < b.steps.size() && !windows.closed(); ++i)
       if (std::string why = windows.take(b.steps[i]); !why.empty())
         return report(fmt::format("step {} of its proof does not follow: {}", i + 1, why),
                       b.steps[i].task);
+    return {};
+  }
+
+  std::vector<Issue> windows() {
+    SchedulingWindows windows(facts, b.value - 1);
+    if (auto issues = take(windows); !issues.empty())
+      return issues;
     windows.chains();
     return windows.closed() ? std::vector<Issue>{}
                             : report("the steps of its proof lead to no contradiction");
@@ -142,6 +164,11 @@ std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBoun
   if (std::vector<Issue> malformed = check(problem); !malformed.empty())
     return malformed;
   return Proof(problem, bound).run(trusted);
+}
+
+std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem,
+                                                const SchedulingBound &bound) {
+  return Proof(problem, bound).solver();
 }
 
 } // namespace accord

@@ -15,7 +15,7 @@ constexpr int64_t kFar = INT64_MAX / 2;
 } // namespace
 
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
-    : facts(facts), horizon(horizon), earliest(facts.heads), latest(facts.heads.size()),
+    : earliest(facts.heads), latest(facts.heads.size()), facts(facts), horizon(horizon),
       after(facts.after), before(facts.before), place(facts.heads.size()),
       needs(facts.problem.resources.size()), asked(facts.problem.resources.size(), 0),
       excluded(facts.problem.resources.size()) {
@@ -45,7 +45,7 @@ void SchedulingWindows::lower(Id task, int64_t time) {
 
 void SchedulingWindows::chains() {
   // Orders that pairs found may go against `place`, even around in circles; stopping is sound.
-  size_t left = 16 * (place.size() + facts.problem.precedences.size() + orders);
+  size_t left = 16 * (place.size() + facts.problem.precedences.size() + ordered.size());
   auto run = [&](std::vector<Id> &changed, bool forward) {
     std::priority_queue<std::pair<size_t, Id>> queue;
     auto push = [&](Id t) { queue.push({forward ? ~place[t] : place[t], t}); };
@@ -124,7 +124,9 @@ int64_t SchedulingWindows::inside(Id t, int64_t duration, int64_t from, int64_t 
 }
 
 std::string SchedulingWindows::pair(const SchedulingStep &s) {
-  if (!facts.known(s.other) || !facts.certain[s.other] || s.task == s.other)
+  if (!facts.known(s.other))
+    return fmt::format("it names task {} of {}", s.other, facts.certain.size());
+  if (!facts.certain[s.other] || s.task == s.other)
     return "the other task is none that always happens";
   if (!apart(s.task, s.other))
     return fmt::format("'{}' and '{}' can run at once", facts.problem.nameOf(s.task),
@@ -138,7 +140,7 @@ std::string SchedulingWindows::pair(const SchedulingStep &s) {
   if (s.early ? s.time > time : s.time < time)
     return fmt::format("only {} follows", time);
   after[first].push_back({second, 0}), before[second].push_back({first, 0});
-  ++orders;
+  ordered.push_back({first, second});
   raised.push_back(first), lowered.push_back(second);
   s.early ? raise(second, time) : lower(first, time);
   return "";
@@ -365,14 +367,16 @@ std::string SchedulingWindows::take(const SchedulingStep &s) {
     chains();
     return "";
   }
-  if (!facts.known(s.task) || !facts.certain[s.task] || facts.modes[s.task].empty())
+  if (!facts.known(s.task))
+    return fmt::format("it names task {} of {}", s.task, facts.certain.size());
+  if (!facts.certain[s.task] || facts.modes[s.task].empty())
     return "the task is none that always happens";
   if (s.rule == Rule::Pair)
     return pair(s);
   if (s.rule == Rule::Set && s.other < facts.problem.resources.size())
     return set(s);
   if (s.other >= facts.problem.resources.size())
-    return "there is no such resource";
+    return fmt::format("it names resource {} of {}", s.other, facts.problem.resources.size());
   if (s.from < 0 || s.to <= s.from || s.to > kFar)
     return fmt::format("[{}, {}) is no interval", s.from, s.to);
   if (s.rule == Rule::Compulsory)

@@ -20,6 +20,9 @@ public:
   /// No schedule of at most the horizon exists.
   bool closed() const { return contradiction; }
 
+  std::vector<int64_t> earliest, latest;  ///< starts
+  std::vector<std::pair<Id, Id>> ordered; ///< found by pairs: before, after
+
 private:
   struct Need {
     Id task;
@@ -43,7 +46,6 @@ private:
 
   const SchedulingFacts &facts;
   int64_t horizon;
-  std::vector<int64_t> earliest, latest; ///< starts
   std::vector<std::vector<SchedulingFacts::Edge>> after, before;
   std::vector<size_t> place;            ///< in the order of the chains
   size_t sweptOn = 0, sweptBack = 0;    ///< how far steps by sets have followed the chains
@@ -52,7 +54,6 @@ private:
   std::vector<char> asked;
   std::vector<std::vector<Id>> excluded; ///< by resource: of the last such step
   std::map<Id, std::vector<char>> followers;
-  size_t orders = 0; ///< found by pairs
   bool contradiction = false;
 };
 

@@ -25,4 +25,8 @@ struct Verification {
 /// without a reason, or feasible with conflicts.
 Verification verify(const Plan &plan);
 
+/// The problem of whose schedules `RegionSchedule::proven` speaks, built again from a plan that
+/// `verify` found to hold. Its times are picoseconds.
+SchedulingProblem provenProblem(const Plan &plan, RegionId top);
+
 } // namespace accord

@@ -1,5 +1,8 @@
 // Claims against the shortest schedule by exhaustion: satisfiable at it, not one below.
 #include "lib/emit/Claim.h"
+#include "lib/emit/Certificate.h"
+#include "lib/solve/Propagator.h"
+#include "lib/solve/Solve.h"
 #include "test/unit/SchedulingBruteForce.h"
 #include "test/unit/SchedulingFamilies.h"
 #include <cstdlib>
@@ -81,6 +84,66 @@ TEST(Claim, RoundsOnlyDown) {
     int64_t more = static_cast<int64_t>(p.precedences.size());
     EXPECT_EQ(answer(claim(p, best->makespan * 9973 + more, ClaimForm::Rounded)), z3::sat) << seed;
   }
+}
+
+TEST(Claim, WithinWindowsIsMetByEverySchedule) {
+  // Steps that hold at the optimum leave it, in any unit; one below, all that is left is refuted.
+  for (Family family : kFamilies)
+    for (unsigned seed = 1; seed <= 12; ++seed) {
+      SchedulingProblem p = FamilyMember(family, seed).problem;
+      auto best = BruteForce(p).best;
+      if (!best)
+        continue;
+      for (int below : {0, 1}) {
+        int64_t makespan = best->makespan - below;
+        solve::Instance instance(p);
+        solve::Propagator propagator(instance, makespan);
+        if (!propagator.run())
+          continue;
+        SchedulingBound bound{
+            makespan + 1, SchedulingBound::Kind::Solver, {}, 0, propagator.steps, "z3", 1};
+        auto found = solverWindows(p, bound);
+        ASSERT_TRUE(std::holds_alternative<StartWindows>(found)) << nameOf(family) << seed;
+        for (ClaimForm form : {ClaimForm::Bits, ClaimForm::Integers})
+          for (int64_t unit : {1, 2, 3, 5})
+            if (below == 0 || unit == 1)
+              EXPECT_EQ(answer(claim(p, makespan, form, unit, &std::get<StartWindows>(found))),
+                        below ? z3::unsat : z3::sat)
+                  << nameOf(family) << seed << " unit " << unit;
+      }
+    }
+}
+
+TEST(Claim, IsWhatTheSolverRefutedInUnits) {
+  int inUnits = 0;
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    std::mt19937_64 random(seed);
+    SchedulingProblem p;
+    p.addResource("core", 2);
+    for (SchedulingProblem::Id t = 0; t < 16; ++t) {
+      p.addTask("t" + std::to_string(t),
+                500'000'000 + int64_t(random() % 4) * 250'000'000 + int64_t(random() % 1000),
+                {{0, 1}});
+      if (t > 3 && random() % 2)
+        p.addPrecedence(SchedulingProblem::Id(random() % t), t, int64_t(random() % 100'000'000));
+    }
+    SolveOptions options;
+    options.effort = 7;
+    SchedulingResult result = schedule(p, options);
+    if (result.bound.kind != SchedulingBound::Kind::Solver)
+      continue;
+    EXPECT_TRUE(verify(p, result).empty());
+    auto claimed = claimOf(p, result);
+    ASSERT_TRUE(claimed);
+    inUnits += result.bound.unit > 1;
+    EXPECT_EQ(answer(claimed->text), z3::unsat) << seed;
+    // And it comes back from the text of the plan dialect.
+    auto read = readSchedulingMlir(schedulingMlir(p, &result), "problem.mlir");
+    ASSERT_TRUE(std::holds_alternative<ScheduledProblem>(read)) << std::get<Issue>(read).message;
+    auto &[problem, again] = std::get<ScheduledProblem>(read);
+    EXPECT_EQ(claimOf(problem, *again)->text, claimed->text);
+  }
+  EXPECT_GE(inUnits, 2);
 }
 
 TEST(Claim, AddsInBinaryWhereSumsAreMany) {

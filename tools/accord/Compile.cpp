@@ -1,4 +1,5 @@
 // accord compile: the best plan, and everything that explains and proves it.
+#include "lib/emit/Certificate.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/PlanMlir.h"
@@ -7,6 +8,7 @@
 #include "lib/verify/Verify.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/LatencyForms.h"
+#include "tools/accord/Planning.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/WhatIfTable.h"
 #include "llvm/Support/FileSystem.h"
@@ -26,6 +28,10 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   }
   auto path = [&](const char *name) { return options.output + "/" + name; };
   bool ok = writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n");
+  if (auto issue = ok ? writeCertificate(options.output, plan) : std::nullopt) {
+    diags.error(Code::CannotWrite, {}, issue->message);
+    return false;
+  }
   std::string mlirText;
   llvm::raw_string_ostream stream(mlirText);
   mlir::OwningOpRef<mlir::ModuleOp> planModule =
@@ -42,11 +48,11 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   return ok && !diags.hasErrors();
 }
 
-int compile(const Options &options) {
+int compile(const Options &options, const PlanningLimits &limits) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "compile");
-  auto plan = session.plan();
+  auto plan = planWatched(session, limits);
   if (!plan)
     return session.finish(kWrongInput, "compile");
   Verification proof = verify(*plan);
@@ -73,16 +79,23 @@ int compile(const Options &options) {
 
 void addCompile(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
+  auto limits = std::make_shared<PlanningLimits>();
   CLI::App *command = app.add_subcommand(
       "compile", "Find the best plan; write it with latency model, trace and report");
   addProgramOptions(*command, *options);
   command
       ->add_option("-o,--output", options->output,
                    "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, "
-                   "report.html")
+                   "report.html, certificate/")
       ->capture_default_str();
-  command->footer("Example: accord compile gpt2.dnn --target a100_80g -o out/");
-  command->callback([options, &status] { status = compile(*options); });
+  command->add_option("--gap", limits->gap,
+                      "Stop when a region's schedule is proven to be so near the best: 2%");
+  command->add_option("--time-limit", limits->timeLimit,
+                      "none, or a time such as '30 s', after which the best plan so far is "
+                      "written; it then depends on the machine (default: none)");
+  command->footer("Example: accord compile gpt2.dnn --target a100_80g -o out/\n"
+                  "Ctrl-C while it plans writes the best plan so far, with its gap.");
+  command->callback([options, limits, &status] { status = compile(*options, *limits); });
 }
 
 } // namespace accord

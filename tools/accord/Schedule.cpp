@@ -4,9 +4,9 @@
 #include "lib/emit/ProjectSchedule.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/Planning.h"
 #include "tools/accord/ScheduleProject.h"
 #include "tools/accord/Session.h"
-#include "tools/accord/SolveWatch.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ llvm::json::Value scheduleJson(const Plan &plan) {
           {"duration", slot.duration.seconds().value}});
     }
   double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
-  return llvm::json::Object{
+  llvm::json::Object document{
       {"command", "schedule"},
       {"version", kVersion},
       {"status", "done"},
@@ -66,6 +66,9 @@ llvm::json::Value scheduleJson(const Plan &plan) {
        llvm::json::Object{{"value", bound}, {"unit", "s"}, {"proof", plan.schedule.proof}}},
       {"gap", step > 0 ? 1 - bound / step : 0},
       {"slots", std::move(slots)}};
+  if (!plan.schedule.stopped.empty())
+    document["stopped"] = plan.schedule.stopped;
+  return document;
 }
 
 std::string scheduleTable(const Plan &plan) {
@@ -86,18 +89,16 @@ std::string scheduleTable(const Plan &plan) {
   return text +
          gapLine("step", formatSi(step, "s"), formatSi(bound, "s"), plan.schedule.proof,
                  step > 0 ? 1 - bound / step : 0) +
+         (plan.schedule.stopped.empty() ? ""
+                                        : fmt::format(" (stopped: {})", plan.schedule.stopped)) +
          "\n";
 }
 
-int schedule(const Options &options) {
+int schedule(const Options &options, const PlanningLimits &limits) {
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "schedule");
-  std::optional<Plan> plan;
-  {
-    SolveWatch watch("planning", {false, std::nullopt});
-    plan = session.plan();
-  }
+  std::optional<Plan> plan = planWatched(session, limits);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
   if (!plan->feasible) {
@@ -113,8 +114,9 @@ int schedule(const Options &options) {
 
 /// What was asked for that says nothing about this kind of file, or "".
 std::string foreign(const CLI::App &command, bool project) {
-  static const std::set<std::string> kBoth = {"help", "effort", "threads", "json"},
-                                     kProject = {"gap", "time-limit", "output"};
+  static const std::set<std::string> kBoth = {"help", "effort", "threads",
+                                              "json", "gap",    "time-limit"},
+                                     kProject = {"output"};
   for (const CLI::Option *option : command.get_options()) {
     std::string name = option->get_lnames().empty() ? "" : option->get_lnames()[0];
     if (!name.empty() && option->count() > 0 && !kBoth.count(name) &&
@@ -137,15 +139,16 @@ void addSchedule(CLI::App &app, int &status) {
       ->description("Rounds of schedule improvement (.dnn), or work limit: each step about doubles "
                     "it, 10 unless given, at most 40 (.sm, .mm)");
   command->add_option("--gap", project->gap,
-                      "Of .sm, .mm: stop when the makespan is proven to be so near the best: 2%");
+                      "Stop when the makespan, or that of a region, is proven to be so near the "
+                      "best: 2%");
   command->add_option("--time-limit", project->timeLimit,
-                      "Of .sm, .mm: none, or a time such as '30 s', at which the best schedule so "
-                      "far is printed; it then depends on the machine (default: none)");
+                      "none, or a time such as '30 s', at which the best schedule so far is "
+                      "printed; it then depends on the machine (default: none)");
   command->add_option("-o,--output", project->output,
                       "Of .sm, .mm: folder for problem.mlir and what `accord verify` needs");
   command->footer("Examples: accord schedule gpt2.dnn --target tpu_like\n"
                   "          accord schedule j301_1.sm --gap 2%\n"
-                  "Ctrl-C on a .sm or .mm prints the best schedule so far, with its gap.");
+                  "Ctrl-C prints the best schedule so far, with its gap.");
   command->callback([command, options, project, &status] {
     bool isOne = isProject(options->file);
     if (std::string option = foreign(*command, isOne); !option.empty()) {
@@ -156,7 +159,7 @@ void addSchedule(CLI::App &app, int &status) {
       return;
     }
     if (!isOne) {
-      status = schedule(*options);
+      status = schedule(*options, {project->gap, project->timeLimit});
       return;
     }
     project->file = options->file;

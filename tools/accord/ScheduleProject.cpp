@@ -4,7 +4,6 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/ProjectSchedule.h"
 #include "lib/import/Psplib.h"
-#include "lib/support/Quantity.h"
 #include "lib/syntax/Parser.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/SolveWatch.h"
@@ -18,28 +17,6 @@ namespace {
 /// More doubles nothing that could still end.
 constexpr unsigned kMostEffort = 40;
 
-/// "2%" or "0.02", from 0 to below 1.
-std::optional<double> gapFrom(llvm::StringRef text) {
-  llvm::StringRef number = text.trim();
-  bool percent = number.consume_back("%");
-  double value = 0;
-  if (number.trim().getAsDouble(value))
-    return std::nullopt;
-  value /= percent ? 100 : 1;
-  return value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
-}
-
-/// "30 s"; in seconds.
-std::optional<double> timeFrom(llvm::StringRef text) {
-  auto given = parseQuantity(text), none = parseQuantity("0 s");
-  if (!given || !none)
-    return std::nullopt;
-  auto order = compare(*given, *none); // of different dimensions: a problem
-  if (!order || *order <= 0)
-    return std::nullopt;
-  return given->toDouble();
-}
-
 } // namespace
 
 bool isProject(llvm::StringRef path) {
@@ -51,11 +28,11 @@ int scheduleProject(const ProjectOptions &options) {
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "schedule");
   };
-  auto gap = gapFrom(options.gap);
+  auto gap = SolveWatch::gapFrom(options.gap);
   if (!gap)
     return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + options.gap + "'");
   std::optional<double> seconds;
-  if (options.timeLimit != "none" && !(seconds = timeFrom(options.timeLimit)))
+  if (options.timeLimit != "none" && !(seconds = SolveWatch::timeFrom(options.timeLimit)))
     return wrong("--time-limit: expected none or a time, as in '30 s', found '" +
                  options.timeLimit + "'");
   SourceManager sources;

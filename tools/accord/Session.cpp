@@ -350,7 +350,10 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   request.requirements = theJob->requirements;
   request.costModel = options.costModel;
   request.threads = options.threads;
-  request.effort = options.effort;
+  request.effort = search.brief ? 0 : options.effort;
+  request.gap = search.gap;
+  request.stop = search.stop;
+  request.progress = search.progress;
   if (theCluster) {
     request.fabric = &theCluster->fabric;
     request.axes = {{"tensor", degrees.tensor}, {"data", degrees.data}};

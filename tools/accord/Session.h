@@ -82,6 +82,14 @@ public:
   int finish(int status, llvm::StringRef command);
   void report(const Issue &issue);
 
+  /// Of searches for plans from here on.
+  struct Search {
+    double gap = 0;
+    const std::atomic<bool> *stop = nullptr;
+    std::function<void(const SolveProgress &)> progress;
+    bool brief = false; ///< no more than a first schedule of each
+  } search;
+
   /// The search as the user asked for it, for planning again on a changed machine.
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 

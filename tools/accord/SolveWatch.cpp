@@ -1,4 +1,6 @@
 #include "tools/accord/SolveWatch.h"
+#include "lib/emit/Summary.h"
+#include "lib/support/Quantity.h"
 #include "llvm/Support/Process.h"
 #include <csignal>
 #include <cstdio>
@@ -81,6 +83,26 @@ void SolveWatch::signalled() {
   std::raise(SIGINT);
 }
 
+std::optional<double> SolveWatch::gapFrom(llvm::StringRef text) {
+  llvm::StringRef number = text.trim();
+  bool percent = number.consume_back("%");
+  double value = 0;
+  if (number.trim().getAsDouble(value))
+    return std::nullopt;
+  value /= percent ? 100 : 1;
+  return value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> SolveWatch::timeFrom(llvm::StringRef text) {
+  auto given = parseQuantity(text), none = parseQuantity("0 s");
+  if (!given || !none)
+    return std::nullopt;
+  auto order = compare(*given, *none); // of different dimensions: a problem
+  if (!order || *order <= 0)
+    return std::nullopt;
+  return given->toDouble();
+}
+
 void SolveWatch::draw() {
   SolveProgress now;
   {
@@ -88,12 +110,16 @@ void SolveWatch::draw() {
     now = last;
   }
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - began).count();
+  auto shown = [&](int64_t time) {
+    return limits.picoseconds ? formatSi(static_cast<double>(time) * 1e-12, "s")
+                              : std::to_string(time);
+  };
   std::string line = what;
   if (now.incumbent > 0)
-    line += fmt::format(": {}, at least {}, gap {:.2f} %,", now.incumbent, now.bound,
+    line += fmt::format(": {}, at least {}, gap {:.2f} %,", shown(now.incumbent), shown(now.bound),
                         100 * double(now.incumbent - now.bound) / double(now.incumbent));
   else if (now.bound > 0)
-    line += fmt::format(": at least {},", now.bound);
+    line += fmt::format(": at least {},", shown(now.bound));
   line += fmt::format(" {} s", seconds);
   if (interrupted)
     line += ", stopping";

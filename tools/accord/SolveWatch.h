@@ -1,6 +1,7 @@
 // A thread beside a solver: shows how far it is, and stops it on Ctrl-C or after a time.
 #pragma once
 #include "lib/solve/Solve.h"
+#include "llvm/ADT/StringRef.h"
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,7 @@ public:
   struct Limits {
     bool interruptible = true;
     std::optional<double> seconds;
+    bool picoseconds = false; ///< what progress counts in; else in periods
   };
   SolveWatch(std::string what, Limits limits);
   ~SolveWatch();
@@ -26,6 +28,11 @@ public:
   void tell(const SolveProgress &progress);
   /// "interrupted", "time limit", or "" where nothing stopped the solver.
   std::string reason() const;
+
+  /// "2%" or "0.02", from 0 to below 1.
+  static std::optional<double> gapFrom(llvm::StringRef text);
+  /// "30 s"; in seconds.
+  static std::optional<double> timeFrom(llvm::StringRef text);
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -6,6 +6,8 @@
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifySchedule.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,6 +28,11 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   if (!scheduled && !plan)
     return kWrongInput;
   Verification proof = scheduled ? verifySchedule(*scheduled, solver) : verify(*plan);
+  if (plan && proof.holds())
+    verifyClaims(proof, *plan,
+                 llvm::sys::fs::is_directory(path) ? path
+                                                   : llvm::sys::path::parent_path(path).str(),
+                 solver);
   if (json) {
     llvm::json::Array findings;
     for (const Issue &finding : proof.findings)
@@ -45,13 +52,17 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     for (const std::string &line : proof.trusted)
       llvm::outs() << "  rests on " << line << "\n";
   }
-  for (const Issue &finding : proof.findings)
+  for (const Issue &finding : proof.findings) {
     fmt::print(stderr, "{}: error[{}]: {}\n",
                finding.location.file.empty() || !scheduled
                    ? path
                    : fmt::format("{}:{}:{}", finding.location.file, finding.location.line,
                                  finding.location.column),
                finding.code, finding.message);
+    if (!scheduled && !finding.location.file.empty() && finding.location.line > 0)
+      fmt::print(stderr, "{}:{}:{}: note: it is written here\n", finding.location.file,
+                 finding.location.line, finding.location.column);
+  }
   if (!json)
     llvm::outs() << fmt::format(
         "the {} {}\n", scheduled ? "schedule" : "plan",
@@ -73,7 +84,7 @@ void addVerify(CLI::App &app, int &status) {
                    "a schedule in the plan dialect (.mlir)")
       ->required();
   command->add_option("--solver", *solver,
-                      "Of a schedule: z3, cvc5 or the path of one, asked again what a solver said");
+                      "z3, cvc5 or the path of one, asked again what a solver said");
   addJson(*command, *json);
   command->footer("Examples: accord verify out/\n"
                   "          accord verify schedule/ --solver cvc5");

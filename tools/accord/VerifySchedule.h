@@ -15,4 +15,9 @@ std::optional<std::string> scheduleFileOf(const std::string &path);
 /// byte, and, given a `solver`, that this program refutes it.
 Verification verifySchedule(const std::string &file, const std::string &solver);
 
+/// The claims on which bounds of a plan rest that holds so far, in `folder`: byte for byte, and,
+/// given a `solver`, that this program refutes them.
+void verifyClaims(Verification &proof, const Plan &plan, const std::string &folder,
+                  const std::string &solver);
+
 } // namespace accord
