@@ -9,7 +9,7 @@ namespace accord {
 /// Of each question, so that answers do not depend on a clock.
 struct BeatsOptions {
   int64_t listWork = 100'000;              ///< tasks placed while a schedule is looked for
-  uint64_t solverWork = 100'000; ///< Z3's units: some 0.03 s. 0: Z3 is not asked
+  uint64_t solverWork = 100'000;           ///< Z3's units: some 0.03 s. 0: Z3 is not asked
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the answer is Unknown
 };
 
