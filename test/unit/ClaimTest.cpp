@@ -121,7 +121,7 @@ TEST(Claim, IsWhatTheSolverRefutedInUnits) {
     SchedulingProblem p;
     p.addResource("core", 2);
     // An odd number of tasks of about one length: half of their work is not enough.
-    for (SchedulingProblem::Id t = 0; t < 5 + 2 * (seed % 2); ++t)
+    for (SchedulingProblem::Id t = 0; t < 5; ++t)
       p.addTask("t" + std::to_string(t), 500'000'000 + int64_t(random() % 1000), {{0, 1}});
     p.addTask("last", 1000 + seed, {});
     p.addPrecedence(0, SchedulingProblem::Id(p.tasks.size() - 1), 7);
