@@ -351,9 +351,7 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   request.costModel = options.costModel;
   request.threads = options.threads;
   request.effort = search.brief ? 0 : options.effort;
-  request.gap = search.gap;
-  request.stop = search.stop;
-  request.progress = search.progress;
+  request.gap = search.gap, request.stop = search.stop, request.progress = search.progress;
   if (theCluster) {
     request.fabric = &theCluster->fabric;
     request.axes = {{"tensor", degrees.tensor}, {"data", degrees.data}};

@@ -27,7 +27,7 @@ while True:
     if not piece:
         break
     seen += piece
-    if not shown and re.search(rb"\rmakespan: \d+, at least \d+, gap [0-9.]+ %, \d+ s, \w+", seen):
+    if not shown and re.search(rb"\r\w+: [^,\r]+, at least [^,\r]+, gap [0-9.]+ %, \d+ s, \w+", seen):
         shown = True
         process.send_signal(signal.SIGINT)
 sys.stdout.buffer.write(process.stdout.read())
