@@ -9,8 +9,8 @@ namespace accord::solve {
 constexpr size_t kMostForPairs = 600;
 
 Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
-    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic), after(in.size()),
-      before(in.size()), users(in.problem.resources.size()) {
+    : earliest(in.heads), latest(in.size()), steps(in.steps), in(in), energetic(energetic),
+      after(in.size()), before(in.size()), users(in.problem.resources.size()) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
     latest[t] = horizon - in.tails[t] - in.least[t];
@@ -279,6 +279,45 @@ bool Propagator::run() {
       return false;
   } while (changed);
   return true;
+}
+
+uint64_t Propagator::probe(uint64_t most) {
+  uint64_t runs = 0;
+  auto closes = [&](Id t, bool early, int64_t width) {
+    Propagator tried = *this;
+    tried.steps.clear();
+    if (early)
+      tried.latest[t] = earliest[t] + width - 1;
+    else
+      tried.earliest[t] = latest[t] - width + 1;
+    ++runs;
+    return !tried.run();
+  };
+  for (bool narrower = true; narrower && runs < most;) {
+    narrower = false;
+    for (Id t : in.order)
+      for (bool early : {true, false}) {
+        if (!in.certain[t])
+          continue;
+        // Wider while it closes, then narrow again, until not even one start does.
+        for (int64_t width = 1; latest[t] - earliest[t] >= width && runs < most;) {
+          if (!closes(t, early, width)) {
+            if (width == 1)
+              break;
+            width = 1;
+            continue;
+          }
+          (early ? earliest[t] += width : latest[t] -= width);
+          width *= 2, narrower = true;
+        }
+      }
+    Propagator after = *this;
+    ++runs;
+    if (!after.run())
+      return runs;
+    earliest = std::move(after.earliest), latest = std::move(after.latest);
+  }
+  return runs;
 }
 
 std::vector<std::pair<Id, Id>> Propagator::disjoint() const { return open; }

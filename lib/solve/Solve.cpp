@@ -29,7 +29,7 @@ constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
 constexpr uint64_t kShareForEasy = 10;
-constexpr int64_t kLongerLists = 32;
+constexpr int64_t kLongerLists = 48;
 
 /// Interrupts Z3 when someone wants to stop.
 class Watch {
@@ -275,7 +275,7 @@ private:
     while (!finished()) {
       SchedulingSolution answer;
       // Some is kept for a better bound, should the answer stay open.
-      Oracle::Answer said = ask(oracle, target, solverWork - solverWork / 10, answer);
+      Oracle::Answer said = ask(oracle, target, solverWork - solverWork * 3 / 20, answer);
       if (said == Oracle::Answer::Unknown)
         return;
       if (said == Oracle::Answer::No) {
@@ -290,12 +290,12 @@ private:
     }
   }
 
-  /// Far below the best schedule windows are narrow and answers quick: a better bound, by
-  /// bisection among the makespans that could be refuted.
+  /// Far below the best schedule windows are narrow and answers quick: a better bound, in steps
+  /// that grow while makespans are refuted.
   void fromBelow() {
-    int64_t low = result.bound.value, high = found() ? makespan() : 0;
-    for (uint64_t slice = solverWork / 4; low < high && !finished() && solverWork > 0;) {
-      int64_t middle = low + (high - low) / 2;
+    int64_t low = result.bound.value, high = found() ? makespan() : 0, step = 1;
+    for (uint64_t slice = solverWork / 3; low < high && !finished() && solverWork > 0;) {
+      int64_t middle = std::min(low + step, high) - 1;
       Propagator propagator(in, middle);
       if (!propagator.run()) {
         low = middle + 1;
@@ -303,16 +303,21 @@ private:
               "bounds");
         continue;
       }
+      // A run of the windows in Z3's units, by the time that both take.
+      uint64_t cost = in.size() * in.size() * in.size() / 7 + 1000;
+      uint64_t probes = propagator.probe(std::min(slice, solverWork) / cost) * cost;
+      solverWork -= std::min(solverWork, probes);
+      result.work += static_cast<int64_t>(probes);
       Oracle oracle(in, propagator, middle);
       Watch watch(oracle, options.stop);
       SchedulingSolution answer;
       Oracle::Answer said = ask(oracle, middle, slice, answer);
       if (said == Oracle::Answer::No) {
-        low = middle + 1;
+        low = middle + 1, step *= 2;
         raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
         continue;
       }
-      high = middle;
+      high = middle, step = 1;
       if (said == Oracle::Answer::Yes)
         keep(std::move(answer), "z3");
     }
