@@ -290,37 +290,48 @@ private:
     }
   }
 
-  /// Far below the best schedule windows are narrow and answers quick: a better bound, in steps
-  /// that grow while makespans are refuted.
+  /// Far below the best schedule windows are narrow and answers quick: a better bound, by
+  /// bisection among the makespans that could be refuted, then one by one from the bound on, in
+  /// windows narrowed by probing.
   void fromBelow() {
-    int64_t low = result.bound.value, high = found() ? makespan() : 0, step = 1;
-    for (uint64_t slice = solverWork / 3; low < high && !finished() && solverWork > 0;) {
-      int64_t middle = std::min(low + step, high) - 1;
-      Propagator propagator(in, middle);
-      if (!propagator.run()) {
-        low = middle + 1;
-        raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
-              "bounds");
-        continue;
-      }
+    int64_t high = found() ? makespan() : 0;
+    uint64_t kept = solverWork / 2;
+    for (uint64_t slice = solverWork / 6; result.bound.value < high && solverWork > kept;) {
+      int64_t middle = result.bound.value + (high - result.bound.value) / 2;
+      if (!refuted(middle, slice, false))
+        high = middle;
+      if (finished())
+        return;
+    }
+    while (!finished() && solverWork > 0 && refuted(result.bound.value, solverWork / 2, true)) {
+    }
+  }
+
+  /// Whether that nothing is as short as `makespan` could be shown. With half of the work at most
+  /// for probing, `slice` for the question.
+  bool refuted(int64_t makespan, uint64_t slice, bool probing) {
+    Propagator propagator(in, makespan);
+    if (!propagator.run()) {
+      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
+            "bounds");
+      return true;
+    }
+    if (probing) {
       // A run of the windows in Z3's units, by the time that both take.
       uint64_t cost = in.size() * in.size() * in.size() / 7 + 1000;
-      uint64_t probes = propagator.probe(std::min(slice, solverWork) / cost) * cost;
-      solverWork -= std::min(solverWork, probes);
-      result.work += static_cast<int64_t>(probes);
-      Oracle oracle(in, propagator, middle);
-      Watch watch(oracle, options.stop);
-      SchedulingSolution answer;
-      Oracle::Answer said = ask(oracle, middle, slice, answer);
-      if (said == Oracle::Answer::No) {
-        low = middle + 1, step *= 2;
-        raise({low, Kind::Solver, {}, 0, {}, "z3"}, "z3");
-        continue;
-      }
-      high = middle, step = 1;
-      if (said == Oracle::Answer::Yes)
-        keep(std::move(answer), "z3");
+      uint64_t spent = propagator.probe(slice / cost) * cost;
+      solverWork -= std::min(solverWork, spent);
+      result.work += static_cast<int64_t>(spent);
     }
+    Oracle oracle(in, propagator, makespan);
+    Watch watch(oracle, options.stop);
+    SchedulingSolution answer;
+    Oracle::Answer said = ask(oracle, makespan, slice, answer);
+    if (said == Oracle::Answer::Yes)
+      keep(std::move(answer), "z3");
+    else if (said == Oracle::Answer::No)
+      raise({makespan + 1, Kind::Solver, {}, 0, {}, "z3"}, "z3");
+    return said == Oracle::Answer::No;
   }
 
   /// With times in units, by bisection: what is impossible there is so in truth, and the order of
