@@ -346,6 +346,45 @@ bool Propagator::run() {
   return true;
 }
 
+uint64_t Propagator::probe(uint64_t most) {
+  uint64_t runs = 0;
+  auto closes = [&](Id t, bool early, int64_t width) {
+    Propagator tried = *this;
+    tried.steps.clear();
+    if (early)
+      tried.latest[t] = earliest[t] + width - 1;
+    else
+      tried.earliest[t] = latest[t] - width + 1;
+    ++runs;
+    return !tried.run();
+  };
+  for (bool narrower = true; narrower && runs < most;) {
+    narrower = false;
+    for (Id t : in.order)
+      for (bool early : {true, false}) {
+        if (!in.certain[t])
+          continue;
+        // Wider while it closes, then narrow again, until not even one start does.
+        for (int64_t width = 1; latest[t] - earliest[t] >= width && runs < most;) {
+          if (!closes(t, early, width)) {
+            if (width == 1)
+              break;
+            width = 1;
+            continue;
+          }
+          (early ? earliest[t] += width : latest[t] -= width);
+          width *= 2, narrower = true;
+        }
+      }
+    Propagator after = *this;
+    ++runs;
+    if (!after.run())
+      return runs;
+    earliest = std::move(after.earliest), latest = std::move(after.latest);
+  }
+  return runs;
+}
+
 std::vector<std::pair<Id, Id>> Propagator::disjoint() const { return open; }
 
 } // namespace accord::solve

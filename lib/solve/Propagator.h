@@ -14,6 +14,12 @@ public:
   /// False: no schedule of at most the horizon exists; `steps` prove it.
   bool run();
 
+  /// After a run that found nothing: narrows windows by what would close if a task started at one
+  /// end of its window (shaving: Martin, Shmoys, A new approach to computing optimal schedules for
+  /// the job-shop scheduling problem, IPCO 1996), in `most` runs at most. Windows hold as before,
+  /// but `steps` no longer say why; stops before one closes. Returns the runs it made.
+  uint64_t probe(uint64_t most);
+
   std::vector<int64_t> earliest, latest; ///< starts, by task
   /// Pairs that cannot run at the same time and whose order follows: before, after.
   std::vector<std::pair<Id, Id>> ordered;

@@ -38,7 +38,7 @@ constexpr int64_t kFewTimes = 1024;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
 constexpr uint64_t kShareForEasy = 10;
-constexpr int64_t kLongerLists = 32;
+constexpr int64_t kLongerLists = 48;
 
 /// Interrupts Z3 when someone wants to stop.
 class Watch {
@@ -318,7 +318,7 @@ private:
     while (!finished()) {
       SchedulingSolution answer;
       // Some is kept for a better bound, should the answer stay open.
-      Oracle::Answer said = ask(oracle, target, solverWork - solverWork / 10, answer);
+      Oracle::Answer said = ask(oracle, target, solverWork - solverWork * 3 / 20, answer);
       if (said == Oracle::Answer::Unknown)
         return;
       if (said == Oracle::Answer::No) {
@@ -334,31 +334,47 @@ private:
   }
 
   /// Far below the best schedule windows are narrow and answers quick: a better bound, by
-  /// bisection among the makespans that could be refuted.
+  /// bisection among the makespans that could be refuted, then one by one from the bound on, in
+  /// windows narrowed by probing.
   void fromBelow() {
-    int64_t low = result.bound.value, high = found() ? makespan() : 0;
-    for (uint64_t slice = solverWork / 4; low < high && !finished() && solverWork > 0;) {
-      int64_t middle = low + (high - low) / 2;
-      Propagator propagator(in, middle);
-      if (!propagator.run()) {
-        low = middle + 1;
-        raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
-              "bounds");
-        continue;
-      }
-      Oracle oracle(in, propagator, middle);
-      Watch watch(oracle, options.stop);
-      SchedulingSolution answer;
-      Oracle::Answer said = ask(oracle, middle, slice, answer);
-      if (said == Oracle::Answer::No) {
-        low = middle + 1;
-        refuted(middle, 1);
-        continue;
-      }
-      high = middle;
-      if (said == Oracle::Answer::Yes)
-        keep(std::move(answer), "z3");
+    int64_t high = found() ? makespan() : 0;
+    uint64_t kept = solverWork / 2;
+    for (uint64_t slice = solverWork / 6; result.bound.value < high && solverWork > kept;) {
+      int64_t middle = result.bound.value + (high - result.bound.value) / 2;
+      if (!refute(middle, slice, false))
+        high = middle;
+      if (finished())
+        return;
     }
+    while (!finished() && solverWork > 0 && refute(result.bound.value, solverWork / 2, true)) {
+    }
+  }
+
+  /// Whether that nothing is as short as `makespan` could be shown. With half of the work at most
+  /// for probing, `slice` for the question.
+  bool refute(int64_t makespan, uint64_t slice, bool probing) {
+    Propagator propagator(in, makespan);
+    if (!propagator.run()) {
+      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
+            "bounds");
+      return true;
+    }
+    if (probing) {
+      // A run of the windows in Z3's units, by the time that both take.
+      uint64_t cost = in.size() * in.size() * in.size() / 7 + 1000;
+      uint64_t spent = propagator.probe(slice / cost) * cost;
+      solverWork -= std::min(solverWork, spent);
+      result.work += static_cast<int64_t>(spent);
+    }
+    Oracle oracle(in, propagator, makespan);
+    Watch watch(oracle, options.stop);
+    SchedulingSolution answer;
+    Oracle::Answer said = ask(oracle, makespan, slice, answer);
+    if (said == Oracle::Answer::Yes)
+      keep(std::move(answer), "z3");
+    else if (said == Oracle::Answer::No)
+      refuted(makespan, 1);
+    return said == Oracle::Answer::No;
   }
 
   /// With times in units, by bisection: what is impossible there is so in truth, and the order of
