@@ -38,7 +38,7 @@ constexpr int64_t kFewTimes = 1024;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
 constexpr uint64_t kShareForEasy = 10;
-constexpr int64_t kLongerLists = 48;
+constexpr int64_t kLongerLists = 64;
 
 /// Interrupts Z3 when someone wants to stop.
 class Watch {
