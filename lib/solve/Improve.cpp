@@ -107,9 +107,13 @@ bool improve(const Instance &in, const Modes &modes, SchedulingSolution &best,
     int64_t until = scheduler.placed() + kPopulationWork;
     auto ended = [&] { return spent() || scheduler.placed() >= until; };
     const int64_t far = 2 * best.makespan; // before, or behind, whatever the stretch holds
-    // A new population around the longest-tail rule.
+    // A new population around the longest-tail rule. A short search starts from the best so far.
     all.clear();
-    for (size_t i = 0; i < population && !spent(); ++i) {
+    if (limits.work < kPopulationWork) {
+      all.push_back({best.start, best.mode, best.makespan});
+      justify(all[0]);
+    }
+    for (size_t i = all.size(); i < population && !spent(); ++i) {
       Individual one{{}, best.mode, INT64_MAX};
       double width = static_cast<double>(in.path()) * 0.5 * static_cast<double>(i) /
                      static_cast<double>(population);
