@@ -86,6 +86,7 @@ struct PlacementProblem {
     int64_t weight = 0;           ///< gradients of weights
     int64_t update = 0;           ///< once per step
     int64_t resident = 0;         ///< weights, gradients and states of the optimizer
+    int64_t residentWeights = 0, residentGradients = 0; ///< of these; the rest are states
     int64_t gradients = 0;        ///< bytes that `Form::syncs` exchanges
     int64_t weights = 0;          ///< bytes that `Form::gather` brings
     std::vector<Keep> keeps;      ///< at least one
