@@ -1,0 +1,36 @@
+// A placement with all that emitters print: what `accord compile` answers for a cluster.
+#pragma once
+#include "lib/model/Placement.h"
+#include "lib/model/Plan.h"
+
+namespace accord {
+
+/// Another plan of the same problem, and what it loses.
+struct RunnerUp {
+  Placement plan;
+  PlacementWorth worth;
+};
+
+/// One limit relaxed by a tenth.
+struct Relaxation {
+  std::string what;  ///< "memory of 'a100_80g' + 10 %"
+  double value = 0;  ///< of the objective then
+};
+
+struct PlacementPlan {
+  std::string job, model, cluster;
+  std::string precision, optimizer;
+  PlacementProblem problem;
+  PlacementResult result;
+  int64_t parameters = 0;       ///< trained scalars
+  double modelFlops = 0;        ///< of a step
+  std::vector<Conflict> conflicts; ///< a smallest set, when there is no plan
+  std::vector<std::string> relaxations; ///< what would make it feasible: "4.2 GiB more memory"
+  std::vector<RunnerUp> runnersUp; ///< best first, of other degrees
+  std::vector<Relaxation> whatIf;
+  std::vector<std::string> assumptions;
+  std::string version;
+  SourceLocation location;      ///< of the `train` block
+};
+
+} // namespace accord

@@ -1,0 +1,288 @@
+#include "lib/place/Judge.h"
+#include "lib/place/Pipeline.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+
+using Id = PlacementProblem::Id;
+
+const char *name(PlacementObjective objective) {
+  switch (objective) {
+  case PlacementObjective::StepTime:
+    return "step_time";
+  case PlacementObjective::Energy:
+    return "energy";
+  case PlacementObjective::Price:
+    return "price";
+  case PlacementObjective::TdpTime:
+    return "tdp_time";
+  }
+  return "step_time";
+}
+
+int64_t timeOf(const std::vector<LinearTime> &ways, double bytes) {
+  if (ways.empty() || !(bytes > 0))
+    return 0;
+  double least = INFINITY;
+  for (const LinearTime &way : ways)
+    least = std::min(least, way.latency + way.perByte * bytes);
+  return static_cast<int64_t>(std::ceil(least));
+}
+
+std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedStage &stage) {
+  StageWork work;
+  for (size_t i = 0; i < stage.layers.size(); ++i) {
+    const auto &cost = problem.cost(stage.layers[i], stage.form);
+    if (!cost)
+      return std::nullopt;
+    const PlacementProblem::Keep &keep = cost->keeps[stage.keeps[i]];
+    work.forward += cost->forward;
+    work.backward += cost->backward + keep.again;
+    work.weight += cost->weight;
+    work.update += cost->update;
+    work.resident += cost->resident;
+    work.gradients += cost->gradients;
+    work.weights += cost->weights;
+    work.kept += keep.kept;
+    work.working = std::max(work.working, keep.working);
+    work.joules += cost->joules + cost->joulesAgain * static_cast<double>(keep.again);
+  }
+  return work;
+}
+
+int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
+                     const PlacedStage &to) {
+  auto in = [](const PlacedStage &stage, Id layer) {
+    return std::binary_search(stage.layers.begin(), stage.layers.end(), layer);
+  };
+  std::vector<std::pair<Id, int64_t>> outputs;
+  for (const PlacementProblem::Edge &edge : problem.edges)
+    if (in(from, edge.from) && in(to, edge.to))
+      outputs.push_back({edge.from, edge.bytes});
+  std::sort(outputs.begin(), outputs.end());
+  int64_t sum = 0;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (i + 1 == outputs.size() || outputs[i + 1].first != outputs[i].first)
+      sum += outputs[i].second; // the largest of the layer's edges into the stage
+  return sum;
+}
+
+int64_t togetherOf(const PlacementProblem &problem, Id form) {
+  const PlacementProblem::Form &f = problem.forms[form];
+  return std::max<int64_t>(1, std::min(f.data, problem.kinds[f.kind].perServer / f.tensor));
+}
+
+int64_t finishOf(const PlacementProblem &problem, Id form, const StageWork &work,
+                 int64_t together) {
+  const PlacementProblem::Form &f = problem.forms[form];
+  const PlacementProblem::Sync *sync = nullptr;
+  for (const PlacementProblem::Sync &one : f.syncs)
+    if (!sync || one.together <= together)
+      sync = &one;
+  int64_t exchange = sync ? timeOf(sync->ways, static_cast<double>(work.gradients)) : 0;
+  auto behind =
+      static_cast<int64_t>(problem.hidden * static_cast<double>(work.backward + work.weight));
+  return std::max<int64_t>(0, exchange - behind) + work.update;
+}
+
+namespace {
+
+/// Where the devices of each group are: the first rank within its kind.
+std::vector<int64_t> offsetsOf(const PlacementProblem &problem, const Placement &plan) {
+  std::vector<int64_t> used(problem.kinds.size()), offsets;
+  for (size_t g = 0; g < plan.stages.size() / static_cast<size_t>(plan.chunks); ++g) {
+    const PlacementProblem::Form &form = problem.forms[plan.stages[g].form];
+    offsets.push_back(used[form.kind]);
+    used[form.kind] += form.devices();
+  }
+  return offsets;
+}
+
+class Judging {
+public:
+  Judging(const PlacementProblem &problem, const Placement &plan)
+      : problem_(problem), plan_(plan),
+        groups_(plan.stages.size() / static_cast<size_t>(plan.chunks)),
+        offsets_(offsetsOf(problem, plan)) {}
+
+  PlacementWorth run() {
+    PlacementWorth worth;
+    PipelineShape shape{plan_.schedule, static_cast<int64_t>(groups_), plan_.chunks,
+                        plan_.microbatches};
+    worth.inFlight = inFlightOf(shape);
+    StageEdges edges(plan_.stages.size());
+    std::vector<StageWork> works;
+    for (const PlacedStage &stage : plan_.stages)
+      works.push_back(*workOf(problem_, stage));
+    for (size_t s = 0; s < works.size(); ++s) {
+      const PlacementProblem::Form &form = problem_.forms[plan_.stages[s].form];
+      int64_t gather = timeOf(form.gather, static_cast<double>(works[s].weights));
+      worth.times.push_back({works[s].forward + problem_.perMicrobatch + gather,
+                             works[s].backward + gather, works[s].weight, 0, 0});
+      worth.joules += works[s].joules;
+    }
+    for (uint32_t to = 0; to < works.size(); ++to)
+      for (uint32_t from = 0; from < to; ++from)
+        if (int64_t bytes = bytesBetween(problem_, plan_.stages[from], plan_.stages[to])) {
+          edges[to].push_back(from);
+          int64_t takes = transfer(from, to, bytes);
+          if (problem_.blockingTransfers) {
+            worth.times[to].forward += takes;
+            worth.times[from].backward += takes;
+          } else {
+            worth.times[from].send = std::max(worth.times[from].send, takes);
+          }
+        }
+    worth.memory.resize(groups_);
+    for (size_t g = 0; g < groups_; ++g) {
+      int64_t working = 0;
+      for (size_t s = g; s < works.size(); s += groups_) {
+        worth.memory[g] += works[s].resident + worth.inFlight[s] * works[s].kept;
+        working = std::max(working, works[s].working);
+      }
+      worth.memory[g] += working;
+      finish(worth, works, g);
+      worth.fits &= worth.memory[g] <= kindOf(g).memory;
+    }
+    worth.step = simulate(shape, worth.times, edges).step + problem_.perStep;
+    double seconds = static_cast<double>(worth.step) * 1e-12, tdp = 0;
+    for (size_t g = 0; g < groups_; ++g) {
+      int64_t devices = problem_.forms[plan_.stages[g].form].devices();
+      worth.devices += devices;
+      worth.joules += kindOf(g).idleWatts * seconds * static_cast<double>(devices);
+      worth.price += kindOf(g).pricePerHour / 3600 * seconds * static_cast<double>(devices);
+      tdp += kindOf(g).tdpWatts * static_cast<double>(devices);
+    }
+    worth.value = problem_.objective == PlacementObjective::StepTime
+                      ? static_cast<double>(worth.step)
+                  : problem_.objective == PlacementObjective::Energy ? worth.joules
+                  : problem_.objective == PlacementObjective::Price  ? worth.price
+                                                                     : tdp * seconds;
+    return worth;
+  }
+
+private:
+  const PlacementProblem::Kind &kindOf(size_t group) const {
+    return problem_.kinds[problem_.forms[plan_.stages[group].form].kind];
+  }
+
+  int64_t transfer(size_t from, size_t to, int64_t bytes) const {
+    const PlacementProblem::Form &a = problem_.forms[plan_.stages[from].form],
+                                 &b = problem_.forms[plan_.stages[to].form];
+    if (from % groups_ == to % groups_) // chunks of one group
+      return 0;
+    const PlacementProblem::Link &link = problem_.links[a.kind * problem_.kinds.size() + b.kind];
+    int64_t perServer = problem_.kinds[a.kind].perServer;
+    int64_t first = std::min(offsets_[from % groups_], offsets_[to % groups_]);
+    int64_t last =
+        std::max(offsets_[from % groups_] + a.devices(), offsets_[to % groups_] + b.devices()) - 1;
+    bool inside = a.kind == b.kind && first / perServer == last / perServer;
+    double samples = static_cast<double>(a.data * a.microbatch);
+    return timeOf({inside ? link.inside : link.across},
+                  static_cast<double>(bytes) * samples /
+                      static_cast<double>(std::min(a.devices(), b.devices())));
+  }
+
+  /// Gradients of a group's stages are exchanged together.
+  void finish(PlacementWorth &worth, const std::vector<StageWork> &works, size_t group) const {
+    StageWork all;
+    for (size_t s = group; s < works.size(); s += groups_) {
+      all.backward += works[s].backward;
+      all.weight += works[s].weight;
+      all.update += works[s].update;
+      all.gradients += works[s].gradients;
+    }
+    Id form = plan_.stages[group].form;
+    worth.times[group].finish = finishOf(problem_, form, all, togetherOf(problem_, form));
+  }
+
+  const PlacementProblem &problem_;
+  const Placement &plan_;
+  size_t groups_;
+  std::vector<int64_t> offsets_;
+};
+
+} // namespace
+
+PlacementWorth judge(const PlacementProblem &problem, const Placement &plan) {
+  return Judging(problem, plan).run();
+}
+
+std::vector<std::string> faults(const PlacementProblem &problem, const Placement &plan) {
+  std::vector<std::string> found;
+  auto fault = [&](std::string text) { found.push_back(std::move(text)); };
+  if (plan.chunks < 1 || plan.microbatches < 1 || plan.stages.empty() ||
+      plan.stages.size() % static_cast<size_t>(plan.chunks) != 0) {
+    fault("it has no stages, chunks or micro-batches, or chunks do not divide the stages");
+    return found;
+  }
+  size_t groups = plan.stages.size() / static_cast<size_t>(plan.chunks);
+  bool interleaved = plan.schedule == PipelineSchedule::Interleaved;
+  if (std::find(problem.schedules.begin(), problem.schedules.end(), plan.schedule) ==
+      problem.schedules.end())
+    fault(fmt::format("schedule {} is not offered", name(plan.schedule)));
+  if (interleaved ? std::find(problem.chunks.begin(), problem.chunks.end(), plan.chunks) ==
+                            problem.chunks.end() ||
+                        plan.chunks < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0
+                  : plan.chunks != 1)
+    fault(fmt::format("{} chunks and {} micro-batches do not go with schedule {} on {} groups",
+                      plan.chunks, plan.microbatches, name(plan.schedule), groups));
+  if (problem.mostStages > 0 && static_cast<int64_t>(groups) > problem.mostStages)
+    fault(fmt::format("{} groups, at most {} are allowed", groups, problem.mostStages));
+  std::vector<size_t> stageOf(problem.layers.size(), plan.stages.size());
+  std::vector<int64_t> used(problem.kinds.size());
+  std::vector<Id> formOf(problem.kinds.size(), PlacementProblem::Id(~0u));
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    const PlacedStage &stage = plan.stages[s];
+    if (stage.form >= problem.forms.size() || stage.layers.empty() ||
+        stage.keeps.size() != stage.layers.size() ||
+        !std::is_sorted(stage.layers.begin(), stage.layers.end())) {
+      fault(fmt::format("stage {} has no form, no layers, or layers out of order", s));
+      return found;
+    }
+    const PlacementProblem::Form &form = problem.forms[stage.form];
+    if (stage.form != plan.stages[s % groups].form)
+      fault(fmt::format("stages {} and {} are on the same devices in two forms", s % groups, s));
+    if (form.data * form.microbatch * plan.microbatches != problem.batch)
+      fault(fmt::format("stage {} takes {} samples a step, the batch has {}", s,
+                        form.data * form.microbatch * plan.microbatches, problem.batch));
+    if (s < groups) {
+      used[form.kind] += form.devices();
+      if (problem.sameForm && formOf[form.kind] != ~0u && formOf[form.kind] != stage.form)
+        fault(fmt::format("stage {} has another form than those before it on '{}'", s,
+                          problem.kinds[form.kind].name));
+      formOf[form.kind] = stage.form;
+    }
+    for (size_t i = 0; i < stage.layers.size(); ++i) {
+      Id layer = stage.layers[i];
+      if (layer >= problem.layers.size() || stageOf[layer] < plan.stages.size()) {
+        fault(fmt::format("stage {} has a layer that is not there or is in two stages", s));
+        return found;
+      }
+      stageOf[layer] = s;
+      const auto &cost = problem.cost(layer, stage.form);
+      if (!cost || stage.keeps[i] >= cost->keeps.size())
+        fault(
+            fmt::format("layer '{}' cannot run as stage {} has it", problem.layers[layer].name, s));
+      if (problem.layers[layer].pinned && *problem.layers[layer].pinned != form.kind)
+        fault(fmt::format("layer '{}' is pinned to '{}'", problem.layers[layer].name,
+                          problem.kinds[*problem.layers[layer].pinned].name));
+    }
+  }
+  for (Id layer = 0; layer < problem.layers.size(); ++layer)
+    if (stageOf[layer] == plan.stages.size())
+      fault(fmt::format("layer '{}' is in no stage", problem.layers[layer].name));
+  for (const PlacementProblem::Edge &edge : problem.edges)
+    if (stageOf[edge.from] > stageOf[edge.to])
+      fault(fmt::format("'{}' feeds '{}' in an earlier stage", problem.layers[edge.from].name,
+                        problem.layers[edge.to].name));
+  for (size_t k = 0; k < used.size(); ++k)
+    if (used[k] > problem.kinds[k].devices)
+      fault(fmt::format("{} devices of '{}', there are {}", used[k], problem.kinds[k].name,
+                        problem.kinds[k].devices));
+  return found;
+}
+
+} // namespace accord

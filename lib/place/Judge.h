@@ -1,0 +1,45 @@
+// What a given placement is worth: times of its stages, memory of its devices, length of a step.
+#pragma once
+#include "lib/model/Placement.h"
+
+namespace accord {
+
+/// Layers of one stage in one form, without what depends on the other stages.
+struct StageWork {
+  int64_t forward = 0, backward = 0, weight = 0, update = 0;
+  int64_t resident = 0, gradients = 0, weights = 0;
+  int64_t kept = 0;    ///< of one micro-batch
+  int64_t working = 0; ///< the most of a layer
+  double joules = 0;
+};
+/// Sums over layers; nothing where one of them cannot run in the form. `keeps` as in PlacedStage.
+std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedStage &stage);
+
+/// Bytes of one sample that go from layers of `from` to layers of `to`: each layer's output once.
+int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
+                     const PlacedStage &to);
+
+/// Exposed exchange of gradients and update: max(0, sync - hidden * (backward + weight)) + update.
+/// `together`: replicas of a stage in one server.
+int64_t finishOf(const PlacementProblem &problem, PlacementProblem::Id form, const StageWork &work,
+                 int64_t together);
+
+/// Replicas of a stage in one server, its devices in a row: max(1, min(data, perServer / tensor)).
+int64_t togetherOf(const PlacementProblem &problem, PlacementProblem::Id form);
+
+/// Whether the plan is one of the problem: each layer in one stage, no edge back, forms that belong
+/// together (same samples per micro-batch, samples = batch), devices enough, chunks and schedule
+/// allowed. Empty if so. Memory is not looked at.
+std::vector<std::string> faults(const PlacementProblem &problem, const Placement &plan);
+
+/// Of a plan without faults.
+///  forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
+///  comes from each earlier stage backward            = layers' backward and `again` +
+///  gather(weights) + blocking: receiving gradients from each later stage transfer time between
+///  stages a and b = link(bytesBetween * samples of a micro-batch / min(devices of a, devices of
+///  b)), `inside` if the devices of both are of one kind and in one server memory of a group = sum
+///  of residents + sum over its stages of inFlight * kept + the largest `working` step = simulated
+///  + perStep
+PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
+
+} // namespace accord
