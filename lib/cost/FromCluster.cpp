@@ -172,6 +172,34 @@ std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::StringRef name
   return std::move(*best);
 }
 
+/// Dollars per hour of one device: what the first price that is a rent says of the device, of its
+/// server or of the whole cluster.
+double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp device,
+              int64_t perServer, int64_t servers, std::vector<std::string> &assumptions) {
+  for (mlir::Operation *scope : {cluster.getOperation(), server.getOperation()}) {
+    if (!scope)
+      continue;
+    for (auto price : scope->getRegion(0).getOps<accel::PriceOp>()) {
+      auto amount = price.getEntries().getAs<accel::QuantityAttr>("amount");
+      auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
+      if (!amount)
+        continue;
+      if (amount.quantity().dimension != Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
+        assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per "
+                              "device");
+        continue;
+      }
+      double hour = amount.quantity().value.toDouble() * 3600;
+      if (per && per.getValue() == device.getSymName())
+        return hour;
+      if (scope != cluster || (per && server && per.getValue() == server.getSymName()))
+        return hour / static_cast<double>(perServer);
+      return hour / static_cast<double>(perServer) / static_cast<double>(servers);
+    }
+  }
+  return 0;
+}
+
 } // namespace
 
 std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster) {
@@ -215,6 +243,7 @@ std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
       return *issue;
     cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
   }
+  cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
   for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
     Keys keys(host, host.getEntries(), nullptr);
     cluster.host.memory = Bytes(keys.number("memory").value_or(0));

@@ -20,6 +20,7 @@ struct Cluster {
   /// left out.
   Fabric fabric;
   Host host;
+  double pricePerHour = 0; ///< of one device, in dollars; 0 where no rent is stated
   std::vector<std::string> assumptions; ///< every default that changes a number, in words
   SourceLocation location;
 };

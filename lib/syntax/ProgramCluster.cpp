@@ -55,6 +55,17 @@ accel::ClusterOp Program::cluster() {
 /// value so far, and pipelines are still to come.
 bool Program::Data::settleDegrees(TrainingJob &job) {
   size_t before = diags.errors();
+  if (options.placement && target)
+    return true; // all of them may be chosen
+  if (!job.schedules.empty())
+    job.assumptions.push_back(target ? "schedule has no effect: there is no pipeline"
+                                     : "schedule has no effect on one device");
+  if (!job.zero.empty() && job.zero.front() > 0)
+    diags.error(Code::NotSupported, job.zeroAt, "not supported yet: zero above 0")
+        .help(target ? "accord compile chooses it; let the choice start at 0"
+                     : "one device has nothing to divide; let the choice start at 0");
+  else if (job.zero.size() > 1)
+    job.assumptions.push_back("zero = 0: there are no replicas to divide among");
   std::map<std::string, const DegreeChoice *> of;
   for (const DegreeChoice &choice : job.parallel) {
     of[choice.key] = &choice;

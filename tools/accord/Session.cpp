@@ -186,6 +186,9 @@ bool Session::prepareCluster() {
     return false;
   }
   theCluster = std::move(std::get<Cluster>(cluster));
+  theGroups = {*theCluster};
+  if (options.elaborate.placement)
+    return true;
   int64_t has = theCluster->fabric.devices(), needs;
   const Degrees &degrees = theJob->degrees;
   if (__builtin_mul_overflow(degrees.tensor, degrees.data, &needs) || needs > has) {
@@ -247,7 +250,7 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
 Session::GraphKey Session::keyOf(const std::string &policy, std::optional<int64_t> sequence,
                                  const std::optional<Degrees> &given) const {
   const Degrees &degrees = given ? *given : theJob->degrees;
-  return {policy, sequence.value_or(-1), degrees.tensor, degrees.data};
+  return {policy, sequence.value_or(-1), degrees.tensor, degrees.data, degrees.sequence};
 }
 
 mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional<int64_t> sequence,
@@ -300,7 +303,8 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
     if (sequence)
       name += ".seq" + std::to_string(*sequence);
     if (given)
-      name += fmt::format(".tensor{}.data{}", given->tensor, given->data);
+      name += fmt::format(".tensor{}.data{}{}", given->tensor, given->data,
+                          given->sequence ? ".sequence" : "");
     graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
                    mlir::StringAttr::get(context.get(), name));
   }
