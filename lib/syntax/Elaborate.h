@@ -112,6 +112,8 @@ public:
   accel::AcceleratorOp machineOf(TrainingJob &job);
   /// The cluster that `machineOf` found; null if it is a machine alone.
   accel::ClusterOp cluster();
+  /// Of each kind of devices of that cluster: one, unless `ElaborateOptions::placement`.
+  std::vector<accel::AcceleratorOp> machines();
   /// The job's model as a `dnn.model` named like the job; `overrides` replace parameters (sweeps
   /// over `seq`). Null after errors.
   dnn::ModelOp model(const TrainingJob &job, const std::map<std::string, int64_t> &overrides = {});

@@ -27,7 +27,17 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   accel::ClusterOp op = clusterOf(cluster);
   if (!op)
     return nullptr;
-  auto device = acceleratorOf(op);
+  using Accelerators = std::vector<accel::AcceleratorOp>;
+  std::variant<Accelerators, Issue> device = Accelerators{};
+  if (options.placement) {
+    device = acceleratorsOf(op);
+  } else {
+    auto one = acceleratorOf(op);
+    if (auto *issue = std::get_if<Issue>(&one))
+      device = *issue;
+    else
+      device = Accelerators{std::get<accel::AcceleratorOp>(one)};
+  }
   if (auto *issue = std::get_if<Issue>(&device)) {
     const ErrorEntry *entry = findError(issue->code);
     auto file = diags.sources().find(issue->location.file);
@@ -40,16 +50,19 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
         error.note(diags.sources().at(*other, {at.line, at.column}), message);
     return nullptr;
   }
-  accel::AcceleratorOp accelerator = std::get<accel::AcceleratorOp>(device);
-  if (!refuseUnsupported(accelerator, diags))
-    return nullptr;
+  targetMachines = std::get<Accelerators>(device);
+  for (accel::AcceleratorOp accelerator : targetMachines)
+    if (!refuseUnsupported(accelerator, diags))
+      return nullptr;
   target = &cluster;
-  return accelerator;
+  return targetMachines.front();
 }
 
 accel::ClusterOp Program::cluster() {
   return data->target ? data->clusters[data->target] : accel::ClusterOp();
 }
+
+std::vector<accel::AcceleratorOp> Program::machines() { return data->targetMachines; }
 
 /// Settings that one device cannot vary must allow the value that it has; on a cluster each is one
 /// value so far, and pipelines are still to come.

@@ -230,6 +230,7 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
   request.job = theJob->name;
   request.batch = theJob->batch;
   request.groups = groups();
+  request.between = theBetween;
   request.space = std::move(choices.space);
   request.costModel = options.costModel;
   SourceRange at = theJob->declaration ? theJob->declaration->name.range : SourceRange{};

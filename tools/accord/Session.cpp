@@ -164,13 +164,38 @@ bool Session::prepare() {
     return false;
   }
   theMachine = *machine;
-  if (!prepareCluster())
+  if (options.elaborate.placement && theProgram->cluster() ? !prepareGroups() : !prepareCluster())
     return false;
   theSequence = theProgram->parameter(*theJob, "seq");
   recompute = theJob->recomputes.front();
   for (const std::string &candidate : theJob->recomputes)
     if (!trainingGraph(candidate, std::nullopt))
       return false;
+  return true;
+}
+
+/// The groups of equal devices of a cluster for a placement.
+bool Session::prepareGroups() {
+  std::vector<Machine> machines;
+  for (accel::AcceleratorOp one : theProgram->machines()) {
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+      reportMachineProblem(d, diags, rangeOf(diags, sourceOf(one.getLoc())));
+      return mlir::success();
+    });
+    auto machine = machineFrom(one);
+    if (mlir::failed(machine))
+      return false;
+    machines.push_back(*machine);
+  }
+  auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
+  if (auto *issue = std::get_if<Issue>(&groups)) {
+    report(*issue);
+    return false;
+  }
+  auto &found = std::get<ClusterGroups>(groups);
+  theGroups = std::move(found.groups);
+  theBetween = std::move(found.between);
+  theCluster = theGroups.front();
   return true;
 }
 
@@ -186,9 +211,6 @@ bool Session::prepareCluster() {
     return false;
   }
   theCluster = std::move(std::get<Cluster>(cluster));
-  theGroups = {*theCluster};
-  if (options.elaborate.placement)
-    return true;
   int64_t has = theCluster->fabric.devices(), needs;
   const Degrees &degrees = theJob->degrees;
   if (__builtin_mul_overflow(degrees.tensor, degrees.data, &needs) || needs > has) {

@@ -119,6 +119,7 @@ private:
   std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
                                    int64_t microbatch, int64_t microbatches, std::string &error);
   bool prepareCluster();
+  bool prepareGroups();
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
                  std::vector<std::string> *remarks = nullptr);
 
@@ -131,6 +132,7 @@ private:
   Machine theMachine;
   std::optional<Cluster> theCluster;
   std::vector<Cluster> theGroups;
+  std::optional<Network> theBetween; ///< connects servers of different groups
   std::optional<int64_t> theSequence;
   std::string recompute; ///< of the plan, before it the first candidate
   std::map<GraphKey, Built> graphs;
