@@ -2,6 +2,7 @@
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "lib/cost/SourceOf.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -141,16 +142,19 @@ std::variant<Network, Issue> networkFrom(accel::NetworkOp op, int64_t endpoints,
   return network;
 }
 
-/// The widest network of a scope that connects `name`.
-std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::StringRef name, int64_t endpoints,
-                                    std::vector<std::string> &assumptions) {
+/// The widest network of a scope that connects all `names`.
+std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> names,
+                                    int64_t endpoints, std::vector<std::string> &assumptions) {
   std::optional<Network> best;
   std::vector<std::string> ofBest;
   bool several = false;
   for (auto op : scope->getRegion(0).getOps<accel::NetworkOp>()) {
     auto connects = op.getEntries().getAs<ArrayAttr>("connects");
-    if (!connects || !llvm::any_of(connects.getAsRange<FlatSymbolRefAttr>(),
-                                   [&](auto one) { return one.getValue() == name; }))
+    auto ends = [&](llvm::StringRef name) {
+      return llvm::any_of(connects.getAsRange<FlatSymbolRefAttr>(),
+                          [&](auto one) { return one.getValue() == name; });
+    };
+    if (!connects || !llvm::all_of(names, ends))
       continue;
     std::vector<std::string> assumed;
     auto made = networkFrom(op, endpoints, assumed);
@@ -163,8 +167,8 @@ std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::StringRef name
       ofBest = std::move(assumed);
     }
   }
-  if (!best) // the verifier knows
-    return uneven(scope, fmt::format("no network connects '{}'", name.str()));
+  if (!best) // of one name the verifier knows
+    return uneven(scope, fmt::format("no network connects '{}'", llvm::join(names, "' and '")));
   assumptions.insert(assumptions.end(), ofBest.begin(), ofBest.end());
   if (several)
     assumptions.push_back(fmt::format(
@@ -172,13 +176,36 @@ std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::StringRef name
   return std::move(*best);
 }
 
-} // namespace
+/// Dollars per hour of one device: what the first price that is a rent says of the device, of its
+/// server or of the whole cluster.
+double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp device,
+              int64_t perServer, int64_t servers, std::vector<std::string> &assumptions) {
+  for (mlir::Operation *scope : {cluster.getOperation(), server.getOperation()}) {
+    if (!scope)
+      continue;
+    for (auto price : scope->getRegion(0).getOps<accel::PriceOp>()) {
+      auto amount = price.getEntries().getAs<accel::QuantityAttr>("amount");
+      auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
+      if (!amount)
+        continue;
+      if (amount.quantity().dimension != Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
+        assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per "
+                              "device");
+        continue;
+      }
+      double hour = amount.quantity().value.toDouble() * 3600;
+      if (per && per.getValue() == device.getSymName())
+        return hour;
+      if (scope != cluster || (per && server && per.getValue() == server.getSymName()))
+        return hour / static_cast<double>(perServer);
+      return hour / static_cast<double>(perServer) / static_cast<double>(servers);
+    }
+  }
+  return 0;
+}
 
-std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster) {
-  auto parts = partsOf(cluster);
-  if (auto *issue = std::get_if<Issue>(&parts))
-    return *issue;
-  accel::DeviceOp device = std::get<Parts>(parts).device;
+std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster,
+                                                        accel::DeviceOp device) {
   auto accelerator = dyn_cast_or_null<accel::AcceleratorOp>(
       SymbolTable::lookupSymbolIn(cluster->getParentOp(), device.getAcceleratorAttr()));
   if (!accelerator) // the verifier knows
@@ -186,11 +213,9 @@ std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster
   return accelerator;
 }
 
-std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
-  auto parts = partsOf(op);
-  if (auto *issue = std::get_if<Issue>(&parts))
-    return *issue;
-  auto [server, device] = std::get<Parts>(parts);
+/// Devices of one kind in servers of one kind.
+std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machine) {
+  auto [server, device] = parts;
   Cluster cluster;
   cluster.name = op.getSymName().str();
   cluster.location = sourceOf(accel::blockLocation(op));
@@ -204,17 +229,18 @@ std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
   cluster.servers = *servers;
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
   if (*devices > 1) {
-    auto network = widest(inner, device.getSymName(), *devices, cluster.assumptions);
+    auto network = widest(inner, {device.getSymName()}, *devices, cluster.assumptions);
     if (auto *issue = std::get_if<Issue>(&network))
       return *issue;
     cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
   }
   if (*servers > 1) {
-    auto network = widest(op, server.getSymName(), *servers, cluster.assumptions);
+    auto network = widest(op, {server.getSymName()}, *servers, cluster.assumptions);
     if (auto *issue = std::get_if<Issue>(&network))
       return *issue;
     cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
   }
+  cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
   for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
     Keys keys(host, host.getEntries(), nullptr);
     cluster.host.memory = Bytes(keys.number("memory").value_or(0));
@@ -228,6 +254,87 @@ std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
   if (auto issues = check(cluster.fabric); !issues.empty())
     return issues.front();
   return cluster;
+}
+
+/// The kinds of devices of a cluster, each in its servers.
+std::vector<Parts> kindsOf(accel::ClusterOp cluster) {
+  std::vector<Parts> kinds;
+  for (auto server : cluster->getRegion(0).getOps<accel::ServerOp>())
+    for (auto device : server->getRegion(0).getOps<accel::DeviceOp>())
+      kinds.push_back({server, device});
+  for (auto device : cluster->getRegion(0).getOps<accel::DeviceOp>())
+    kinds.push_back({nullptr, device});
+  return kinds;
+}
+
+} // namespace
+
+std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster) {
+  auto parts = partsOf(cluster);
+  if (auto *issue = std::get_if<Issue>(&parts))
+    return *issue;
+  return acceleratorOf(cluster, std::get<Parts>(parts).device);
+}
+
+std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
+  auto parts = partsOf(op);
+  if (auto *issue = std::get_if<Issue>(&parts))
+    return *issue;
+  return groupFrom(op, std::get<Parts>(parts), std::move(machine));
+}
+
+std::variant<std::vector<accel::AcceleratorOp>, Issue> acceleratorsOf(accel::ClusterOp cluster) {
+  std::vector<accel::AcceleratorOp> found;
+  for (const Parts &kind : kindsOf(cluster)) {
+    auto one = acceleratorOf(cluster, kind.device);
+    if (auto *issue = std::get_if<Issue>(&one))
+      return *issue;
+    found.push_back(std::get<accel::AcceleratorOp>(one));
+  }
+  if (found.empty()) // the verifier knows
+    return uneven(cluster, "the cluster has no device");
+  return found;
+}
+
+std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<Machine> machines) {
+  ClusterGroups all;
+  all.name = op.getSymName().str();
+  all.location = sourceOf(accel::blockLocation(op));
+  std::vector<Parts> kinds = kindsOf(op);
+  if (kinds.size() != machines.size())
+    return uneven(op, "not a machine for each kind of devices");
+  int64_t endpoints = 0;
+  bool oneServer = true;
+  std::vector<llvm::StringRef> names;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    auto group = groupFrom(op, kinds[i], std::move(machines[i]));
+    if (auto *issue = std::get_if<Issue>(&group))
+      return *issue;
+    all.groups.push_back(std::move(std::get<Cluster>(group)));
+    oneServer &= kinds[i].server == kinds.front().server;
+  }
+  if (kinds.size() == 1)
+    return all;
+  mlir::Operation *scope = op;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (oneServer) { // in each server both kinds
+      scope = kinds[i].server ? kinds[i].server.getOperation() : op.getOperation();
+      names.push_back(kinds[i].device.getSymName());
+      endpoints += all.groups[i].devicesPerServer;
+    } else {
+      llvm::StringRef name = kinds[i].server ? kinds[i].server.getSymName()
+                                             : kinds[i].device.getSymName();
+      if (!llvm::is_contained(names, name)) {
+        names.push_back(name);
+        endpoints += all.groups[i].servers;
+      }
+    }
+  }
+  auto between = widest(scope, names, endpoints, all.groups.front().assumptions);
+  if (auto *issue = std::get_if<Issue>(&between))
+    return *issue;
+  all.between = std::move(std::get<Network>(between));
+  return all;
 }
 
 } // namespace accord

@@ -19,4 +19,13 @@ std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster
 /// computed with.
 std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp cluster, Machine machine);
 
+/// The accelerators of a cluster whose servers or devices may be of several kinds, in the order of
+/// `groupsFrom`.
+std::variant<std::vector<accel::AcceleratorOp>, Issue> acceleratorsOf(accel::ClusterOp cluster);
+
+/// A group for the devices of one kind in the servers of one kind; `machines` by group. A0456 where
+/// no network connects all groups.
+std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp cluster,
+                                              std::vector<Machine> machines);
+
 } // namespace accord

@@ -1,6 +1,7 @@
 // Equal servers with equal devices, and the networks between them, as plain data.
 #pragma once
 #include "lib/network/Network.h"
+#include <optional>
 
 namespace accord {
 
@@ -20,7 +21,17 @@ struct Cluster {
   /// left out.
   Fabric fabric;
   Host host;
+  double pricePerHour = 0; ///< of one device, in dollars; 0 where no rent is stated
   std::vector<std::string> assumptions; ///< every default that changes a number, in words
+  SourceLocation location;
+};
+
+/// A cluster of one or several kinds of devices: a group each, with what its own devices exchange
+/// data over, and what connects servers of different groups.
+struct ClusterGroups {
+  std::string name;
+  std::vector<Cluster> groups;
+  std::optional<Network> between; ///< nothing where there is one group
   SourceLocation location;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "dialects/dnn/DnnAttributes.h"
 #include "lib/cost/Loading.h"
+#include "lib/model/Placement.h"
 #include "lib/place/SingleDevice.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
@@ -38,6 +39,15 @@ struct DegreeChoice {
   SourceRange at;
 };
 
+/// A `require` of a training on a cluster: at most `most`, in base units (bytes, seconds, watts,
+/// joules, dollars, devices).
+struct PlacementLimit {
+  enum class Of : uint8_t { Memory, Step, Power, Devices, Energy, Price } of = Of::Step;
+  double most = 0;
+  std::string text; ///< as written, or its label
+  SourceRange at;
+};
+
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
   std::string name;                              ///< of the train block, else of the model
@@ -51,10 +61,17 @@ struct TrainingJob {
   dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
   SourceRange microbatchAt;                    ///< where the file offers them
+  bool microbatchStated = false, recomputeStated = false; ///< else they are defaults
   std::vector<std::string> recomputes{"none"}; ///< candidates, in the file's order
   std::optional<Loader> loader;                ///< nothing: loading is not looked at
   SourceRange loaderAt;
   std::vector<DegreeChoice> parallel;          ///< as the file offers them
+  std::vector<int64_t> zero;                   ///< stages of ZeRO, ascending; empty: not stated
+  SourceRange zeroAt;
+  std::vector<PipelineSchedule> schedules; ///< in the file's order; empty: not stated
+  std::vector<int64_t> chunks;             ///< of `interleaved`
+  SourceRange scheduleAt;
+  std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
   std::vector<Requirement> requirements;
@@ -67,6 +84,9 @@ struct ElaborateOptions {
   std::string target;    ///< --target
   std::string train;     ///< --train: which block or model
   bool clusters = false; ///< whether the target may be a cluster
+  /// Degrees on a cluster may be choices, pipelines included, and requirements become
+  /// `TrainingJob::limits`.
+  bool placement = false;
   std::string batch, microbatch, recompute, precision,
       optimizer; ///< as written on the command line; empty: not given
 };
@@ -92,6 +112,8 @@ public:
   accel::AcceleratorOp machineOf(TrainingJob &job);
   /// The cluster that `machineOf` found; null if it is a machine alone.
   accel::ClusterOp cluster();
+  /// Of each kind of devices of that cluster: one, unless `ElaborateOptions::placement`.
+  std::vector<accel::AcceleratorOp> machines();
   /// The job's model as a `dnn.model` named like the job; `overrides` replace parameters (sweeps
   /// over `seq`). Null after errors.
   dnn::ModelOp model(const TrainingJob &job, const std::map<std::string, int64_t> &overrides = {});

@@ -155,6 +155,19 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
   accel::AcceleratorOp op = machine(name, job.targetAt);
   if (!op || !d.settleDegrees(job))
     return nullptr;
+  if (d.options.placement && d.target) {
+    mlir::ScopedDiagnosticHandler quiet(&d.context,
+                                        [](mlir::Diagnostic &) { return mlir::success(); });
+    if (auto plain = machineFrom(op); mlir::succeeded(plain))
+      for (auto &[condition, entry] : d.requirements)
+        if (auto limit = placementLimit(condition, *plain, job.batch, d.diags)) {
+          auto *rule = entry->as<ast::Rule>();
+          limit->text = rule->label.empty() ? d.diags.sources().text(rule->expr->range).str()
+                                            : rule->label.text;
+          job.limits.push_back(std::move(*limit));
+        }
+    return op;
+  }
   if (d.requirements.empty())
     return op;
   mlir::ScopedDiagnosticHandler quiet(&d.context,

@@ -27,7 +27,17 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   accel::ClusterOp op = clusterOf(cluster);
   if (!op)
     return nullptr;
-  auto device = acceleratorOf(op);
+  using Accelerators = std::vector<accel::AcceleratorOp>;
+  std::variant<Accelerators, Issue> device = Accelerators{};
+  if (options.placement) {
+    device = acceleratorsOf(op);
+  } else {
+    auto one = acceleratorOf(op);
+    if (auto *issue = std::get_if<Issue>(&one))
+      device = *issue;
+    else
+      device = Accelerators{std::get<accel::AcceleratorOp>(one)};
+  }
   if (auto *issue = std::get_if<Issue>(&device)) {
     const ErrorEntry *entry = findError(issue->code);
     auto file = diags.sources().find(issue->location.file);
@@ -40,21 +50,35 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
         error.note(diags.sources().at(*other, {at.line, at.column}), message);
     return nullptr;
   }
-  accel::AcceleratorOp accelerator = std::get<accel::AcceleratorOp>(device);
-  if (!refuseUnsupported(accelerator, diags))
-    return nullptr;
+  targetMachines = std::get<Accelerators>(device);
+  for (accel::AcceleratorOp accelerator : targetMachines)
+    if (!refuseUnsupported(accelerator, diags))
+      return nullptr;
   target = &cluster;
-  return accelerator;
+  return targetMachines.front();
 }
 
 accel::ClusterOp Program::cluster() {
   return data->target ? data->clusters[data->target] : accel::ClusterOp();
 }
 
+std::vector<accel::AcceleratorOp> Program::machines() { return data->targetMachines; }
+
 /// Settings that one device cannot vary must allow the value that it has; on a cluster each is one
 /// value so far, and pipelines are still to come.
 bool Program::Data::settleDegrees(TrainingJob &job) {
   size_t before = diags.errors();
+  if (options.placement && target)
+    return true; // all of them may be chosen
+  if (!job.schedules.empty())
+    job.assumptions.push_back(target ? "schedule has no effect: there is no pipeline"
+                                     : "schedule has no effect on one device");
+  if (!job.zero.empty() && job.zero.front() > 0)
+    diags.error(Code::NotSupported, job.zeroAt, "not supported yet: zero above 0")
+        .help(target ? "accord compile chooses it; let the choice start at 0"
+                     : "one device has nothing to divide; let the choice start at 0");
+  else if (job.zero.size() > 1)
+    job.assumptions.push_back("zero = 0: there are no replicas to divide among");
   std::map<std::string, const DegreeChoice *> of;
   for (const DegreeChoice &choice : job.parallel) {
     of[choice.key] = &choice;

@@ -58,6 +58,7 @@ struct Program::Data {
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
   std::map<const ast::Declaration *, accel::ClusterOp> clusters;
   const ast::Declaration *target = nullptr; ///< the cluster that was found, if it is one
+  std::vector<accel::AcceleratorOp> targetMachines; ///< of its kinds of devices
   std::vector<std::pair<Constant, const ast::Entry *>>
       requirements; ///< of the job, to be checked against its machine
 };

@@ -66,7 +66,13 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.loader = settings.loader;
   job.loaderAt = settings.loaderAt;
   job.parallel = std::move(settings.parallel);
-  if (!settings.recomputes.empty())
+  job.zero = std::move(settings.zero);
+  job.zeroAt = settings.zeroAt;
+  job.schedules = std::move(settings.schedules);
+  job.chunks = std::move(settings.chunks);
+  job.scheduleAt = settings.scheduleAt;
+  job.recomputeStated = !settings.recomputes.empty();
+  if (job.recomputeStated)
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.assumptions = std::move(settings.assumptions);
@@ -128,7 +134,7 @@ bool Program::Data::overrides(TrainingJob &job) {
   if (!options.recompute.empty())
     if (auto value = written(options.recompute, "--recompute"))
       if (auto policies = recomputesOf(*value, diags); !policies.empty())
-        job.recomputes = std::move(policies);
+        job.recomputes = std::move(policies), job.recomputeStated = true;
   if (!options.precision.empty())
     if (auto value = written(options.precision, "--precision"))
       job.precision = precisionOf(*value, context, diags);
@@ -146,6 +152,7 @@ bool Program::Data::overrides(TrainingJob &job) {
       job.assumptions.push_back("optimizer = adam: the training does not say one");
     job.optimizer = dnn::OptimizerKindAttr::get(&context, dnn::OptimizerKind::Adam);
   }
+  job.microbatchStated = !job.microbatches.empty();
   if (job.microbatches.empty()) {
     for (int64_t size = 1; job.batch > 0 && job.batch % size == 0; size *= 2) {
       job.microbatches.push_back(size);

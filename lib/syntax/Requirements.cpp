@@ -157,4 +157,82 @@ bool checkRequirement(const Constant &condition, const Machine &machine, Diagnos
   return false;
 }
 
+std::optional<PlacementLimit> placementLimit(const Constant &condition, const Machine &machine,
+                                             int64_t batch, Diagnostics &diags) {
+  using Of = PlacementLimit::Of;
+  const std::map<std::string, std::pair<Of, Dimension>> known = {
+      {"device.memory", {Of::Memory, kBytes}},
+      {"step_time", {Of::Step, kTime}},
+      {"throughput", {Of::Step, Dimension{} / kTime}},
+      {"power", {Of::Power, kEnergy / kTime}},
+      {"devices", {Of::Devices, Dimension{}}},
+      {"energy", {Of::Energy, kEnergy}},
+      {"price", {Of::Price, Dimension::of(Base::Dollar)}}};
+  const char *help = "on a cluster, 'require' limits device.memory, step_time, power, devices, "
+                     "energy or price from above, or throughput from below: step_time <= 60 s";
+  ast::BinaryOp op;
+  const CallValue *call = comparison(condition, op);
+  auto refuse = [&](SourceRange at, const std::string &message) {
+    diags.error(Code::LimitNotUnderstood, at, message).help(help);
+    return std::nullopt;
+  };
+  if (!call)
+    return refuse(condition.range,
+                  fmt::format("a constraint compares two values, but this is {}",
+                              condition.describe()));
+  const Constant *left = call->arguments[0].second.get(), *right = call->arguments[1].second.get();
+  auto measured = [&](const Constant &value) {
+    auto *word = value.as<Word>();
+    return word && known.count(word->text) ? word : nullptr;
+  };
+  bool most = op == ast::BinaryOp::LessEqual || op == ast::BinaryOp::Less,
+       least = op == ast::BinaryOp::GreaterEqual || op == ast::BinaryOp::Greater;
+  if (!measured(*left) && measured(*right)) {
+    std::swap(left, right);
+    std::swap(most, least);
+  }
+  auto *word = measured(*left);
+  if (!word) {
+    auto *unknown = left->as<Word>();
+    std::vector<std::string> names;
+    for (auto &[one, of] : known)
+      names.push_back(one);
+    diags
+        .error(Code::LimitNotUnderstood, left->range,
+               fmt::format("{} is no limit that a placement can keep", left->describe()))
+        .suggest(nearest(unknown ? unknown->text : "", names))
+        .help(help);
+    return std::nullopt;
+  }
+  auto [of, dimension] = known.at(word->text);
+  bool rate = word->text == "throughput";
+  if (rate ? !least : !most)
+    return refuse(condition.range, fmt::format("'{}' is limited from {}", word->text,
+                                               rate ? "below" : "above"));
+  std::map<std::string, Quantity> names = {{"batch", Quantity::number(batch)},
+                                           {"power.tdp", accord::of(machine.tdp.value,
+                                                                    kEnergy / kTime)}};
+  for (const Memory &memory : machine.memories)
+    names[memory.name + ".capacity"] = accord::of(memory.capacity.value, kBytes);
+  auto value = measure(*right, names);
+  if (!value) {
+    diags.error(value.problem().code, right->range, value.problem().message)
+        .suggest(value.problem().suggestion);
+    return std::nullopt;
+  }
+  if (value->dimension != dimension) {
+    diags.error(Code::WrongDimension, right->range,
+                fmt::format("'{}' is a {}, but this is a {}", word->text, describe(dimension),
+                            describe(value->dimension)));
+    return std::nullopt;
+  }
+  double number = value->toDouble();
+  if (!(number > 0))
+    return refuse(right->range,
+                  fmt::format("'{}' cannot be {} {}", word->text,
+                              rate ? "above" : "at most", value->print()));
+  return PlacementLimit{of, rate ? static_cast<double>(batch) / number : number, {},
+                        condition.range};
+}
+
 } // namespace accord

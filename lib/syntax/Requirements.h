@@ -1,6 +1,7 @@
 // `require` and `maximize` of a training, evaluated on a candidate plan.
 #pragma once
 #include "lib/place/SingleDevice.h"
+#include "lib/syntax/Elaborate.h"
 #include "lib/syntax/Evaluate.h"
 #include <map>
 
@@ -16,6 +17,13 @@ Checked<Quantity> measure(const Constant &value, const std::map<std::string, Qua
 
 /// One `require`. The comparison is kept as a value; `check` evaluates it on each candidate.
 Requirement requirement(Constant condition, std::string text, SourceLocation location);
+
+/// What a `require` limits on a cluster: device.memory, step_time, power, devices, energy or price
+/// from above, or throughput (samples of the `batch` per second) from below; the other side is of
+/// numbers, the batch and memories of the machine. A0947 for anything else or a limit that is not
+/// above 0.
+std::optional<PlacementLimit> placementLimit(const Constant &condition, const Machine &machine,
+                                             int64_t batch, Diagnostics &diags);
 
 /// Reports names and dimensions that no plan on this machine could satisfy. True if the constraint
 /// can be evaluated.

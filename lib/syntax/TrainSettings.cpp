@@ -131,37 +131,75 @@ private:
       out.parallel.push_back({key.text, *values, value.range});
   }
 
-  void words(const ast::Name &key, const Constant &value, const std::vector<std::string> &known,
-             llvm::StringRef needed) {
+  void zero(const Constant &value) {
+    auto stages = integersOf(value, diags, "zero", /*least=*/0);
+    if (!stages)
+      return;
+    out.zeroAt = value.range;
+    if (stages->back() > 3)
+      diags
+          .error(Code::OutOfRange, value.range,
+                 fmt::format("'zero' is at most 3, but this is {}", stages->back()))
+          .help("ZeRO 1 divides states of the optimizer among replicas, 2 gradients, too, 3 "
+                "weights, too");
+    else
+      out.zero = std::move(*stages);
+  }
+
+  /// Orders of passes of a pipeline; `interleaved` says how many chunks a device may have.
+  void schedule(const Constant &value) {
+    const std::vector<PipelineSchedule> known{
+        PipelineSchedule::GPipe, PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved,
+        PipelineSchedule::ZeroBubble};
+    std::vector<std::string> names;
+    for (PipelineSchedule one : known)
+      names.push_back(name(one));
     std::vector<Constant> members{value};
     if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
       members = *choice->members;
-    bool found = needed.empty();
+    out.scheduleAt = value.range;
     for (const Constant &member : members) {
+      if (member.failed())
+        continue;
       auto *word = member.as<Word>();
       auto *call = member.as<CallValue>();
-      std::string name = word ? word->text : call ? call->name : "";
-      found |= name == needed;
-      if (!llvm::is_contained(known, name))
+      std::string text = word ? word->text : call ? call->name : "";
+      auto found = llvm::find(names, text);
+      if (found == names.end()) {
         diags
             .error(Code::UnknownChoice, member.range,
-                   fmt::format("'{}' is one of {}, not {}", key.text, fmt::join(known, ", "),
+                   fmt::format("'schedule' is one of {}, not {}", fmt::join(names, ", "),
                                member.describe()))
-            .suggest(nearest(name, known));
+            .suggest(nearest(text, names));
+        continue;
+      }
+      PipelineSchedule which = known[static_cast<size_t>(found - names.begin())];
+      if (!llvm::is_contained(out.schedules, which))
+        out.schedules.push_back(which);
+      if (!call)
+        continue;
+      if (which != PipelineSchedule::Interleaved || call->arguments.size() != 1) {
+        diags
+            .error(Code::WrongType, member.range,
+                   which == PipelineSchedule::Interleaved
+                       ? fmt::format("'interleaved' takes the number of chunks of a device")
+                       : fmt::format("schedule '{}' takes no numbers", text))
+            .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
+        continue;
+      }
+      if (auto chunks = integersOf(*call->arguments[0].second, diags, "interleaved", /*least=*/2,
+                                   /*most=*/64))
+        out.chunks.insert(out.chunks.end(), chunks->begin(), chunks->end());
     }
-    if (!found)
-      diags.error(Code::NotSupported, value.range,
-                  fmt::format("not supported yet: '{}' without '{}'", key.text, needed.str()));
-    else if (members.size() > 1 || needed.empty())
-      out.assumptions.push_back(needed.empty() ? key.text + " has no effect on one device"
-                                               : key.text + " = " + needed.str());
+    llvm::sort(out.chunks);
+    out.chunks.erase(std::unique(out.chunks.begin(), out.chunks.end()), out.chunks.end());
   }
 
   void search(const ast::Node &node) {
     std::map<std::string, SourceRange> seen;
     const std::vector<std::string> keys{"microbatch",    "tensor_parallel",   "pipeline_parallel",
                                         "data_parallel", "sequence_parallel", "expert_parallel",
-                                        "recompute",     "schedule"};
+                                        "zero",          "recompute",         "schedule"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -188,7 +226,9 @@ private:
       } else if (pair->key.text == "recompute") {
         out.recomputes = recomputesOf(value, diags);
       } else if (pair->key.text == "schedule") {
-        words(pair->key, value, {"gpipe", "one_f_one_b", "interleaved", "zero_bubble"}, "");
+        schedule(value);
+      } else if (pair->key.text == "zero") {
+        zero(value);
       } else if (llvm::is_contained(keys, pair->key.text)) {
         degree(pair->key, value);
       } else {

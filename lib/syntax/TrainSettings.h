@@ -16,6 +16,11 @@ struct TrainSettings {
   std::optional<Loader> loader; ///< of `data`
   SourceRange loaderAt;
   std::vector<DegreeChoice> parallel;
+  std::vector<int64_t> zero;
+  SourceRange zeroAt;
+  std::vector<PipelineSchedule> schedules;
+  std::vector<int64_t> chunks;
+  SourceRange scheduleAt;
   std::optional<Objective> objective;
   std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;

@@ -7,6 +7,7 @@
 #include "lib/emit/Trace.h"
 #include "lib/verify/Verify.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/CompilePlacement.h"
 #include "tools/accord/LatencyForms.h"
 #include "tools/accord/Planning.h"
 #include "tools/accord/Session.h"
@@ -48,10 +49,13 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   return ok && !diags.hasErrors();
 }
 
-int compile(const Options &options, const PlanningLimits &limits) {
+int compile(Options options, const PlanningLimits &limits) {
+  options.elaborate.clusters = options.elaborate.placement = true;
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "compile");
+  if (session.cluster())
+    return compilePlacement(session, options, limits);
   auto plan = planWatched(session, limits);
   if (!plan)
     return session.finish(kWrongInput, "compile");

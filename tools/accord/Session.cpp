@@ -164,13 +164,38 @@ bool Session::prepare() {
     return false;
   }
   theMachine = *machine;
-  if (!prepareCluster())
+  if (options.elaborate.placement && theProgram->cluster() ? !prepareGroups() : !prepareCluster())
     return false;
   theSequence = theProgram->parameter(*theJob, "seq");
   recompute = theJob->recomputes.front();
   for (const std::string &candidate : theJob->recomputes)
     if (!trainingGraph(candidate, std::nullopt))
       return false;
+  return true;
+}
+
+/// The groups of equal devices of a cluster for a placement.
+bool Session::prepareGroups() {
+  std::vector<Machine> machines;
+  for (accel::AcceleratorOp one : theProgram->machines()) {
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+      reportMachineProblem(d, diags, rangeOf(diags, sourceOf(one.getLoc())));
+      return mlir::success();
+    });
+    auto machine = machineFrom(one);
+    if (mlir::failed(machine))
+      return false;
+    machines.push_back(*machine);
+  }
+  auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
+  if (auto *issue = std::get_if<Issue>(&groups)) {
+    report(*issue);
+    return false;
+  }
+  auto &found = std::get<ClusterGroups>(groups);
+  theGroups = std::move(found.groups);
+  theBetween = std::move(found.between);
+  theCluster = theGroups.front();
   return true;
 }
 
@@ -247,7 +272,7 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
 Session::GraphKey Session::keyOf(const std::string &policy, std::optional<int64_t> sequence,
                                  const std::optional<Degrees> &given) const {
   const Degrees &degrees = given ? *given : theJob->degrees;
-  return {policy, sequence.value_or(-1), degrees.tensor, degrees.data};
+  return {policy, sequence.value_or(-1), degrees.tensor, degrees.data, degrees.sequence};
 }
 
 mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional<int64_t> sequence,
@@ -300,7 +325,8 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
     if (sequence)
       name += ".seq" + std::to_string(*sequence);
     if (given)
-      name += fmt::format(".tensor{}.data{}", given->tensor, given->data);
+      name += fmt::format(".tensor{}.data{}{}", given->tensor, given->data,
+                          given->sequence ? ".sequence" : "");
     graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
                    mlir::StringAttr::get(context.get(), name));
   }

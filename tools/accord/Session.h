@@ -1,7 +1,9 @@
 // What the sub-commands share: common options, loading a program, planning, printing diagnostics.
 #pragma once
 #include "lib/emit/Summary.h"
+#include "lib/model/PlacementPlan.h"
 #include "lib/network/Cluster.h"
+#include "lib/place/Offer.h"
 #include "lib/syntax/Elaborate.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/JSON.h"
@@ -44,6 +46,11 @@ public:
   bool prepare();
   /// Best plan of the job on the machine; nothing after errors.
   std::optional<Plan> plan();
+  /// Best placement of the job on the cluster; nothing after errors. Without a plan that fits,
+  /// `conflicts` say why. Defined in Placement.cpp.
+  std::optional<PlacementPlan> placement();
+  /// The problem that `placement` solves, and ranges of pipeline stages: fewest, and most (0: any).
+  std::optional<Offer> offerPlacement(std::vector<std::pair<int64_t, int64_t>> &pipelines);
   /// The training graph's work for another sequence length (`seq` parameter), kept for later calls.
   /// Nothing after errors.
   /// `degrees`: among other numbers of devices than the job's; what then stays whole is not said.
@@ -67,6 +74,8 @@ public:
   /// What the job's target is made of, if that is a cluster; `machine()` is then one of its
   /// devices.
   const std::optional<Cluster> &cluster() const { return theCluster; }
+  /// Equal devices of the cluster, a group each.
+  const std::vector<Cluster> &groups() const { return theGroups; }
   /// Samples of a step that one device takes.
   int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
   /// The smallest micro-batch that is offered and divides them, else all of them; on a cluster 0
@@ -100,8 +109,9 @@ private:
     mlir::Operation *graph = nullptr;
     std::vector<std::string> remarks;
   };
-  /// By recomputation, sequence length (-1: as written), tensor and data degree.
-  using GraphKey = std::tuple<std::string, int64_t, int64_t, int64_t>;
+  /// By recomputation, sequence length (-1: as written), tensor and data degree, and whether
+  /// sequence parallel.
+  using GraphKey = std::tuple<std::string, int64_t, int64_t, int64_t, bool>;
   GraphKey keyOf(const std::string &recompute, std::optional<int64_t> sequence,
                  const std::optional<Degrees> &degrees) const;
   mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,
@@ -109,6 +119,7 @@ private:
   std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
                                    int64_t microbatch, int64_t microbatches, std::string &error);
   bool prepareCluster();
+  bool prepareGroups();
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
                  std::vector<std::string> *remarks = nullptr);
 
@@ -120,6 +131,8 @@ private:
   std::optional<TrainingJob> theJob;
   Machine theMachine;
   std::optional<Cluster> theCluster;
+  std::vector<Cluster> theGroups;
+  std::optional<Network> theBetween; ///< connects servers of different groups
   std::optional<int64_t> theSequence;
   std::string recompute; ///< of the plan, before it the first candidate
   std::map<GraphKey, Built> graphs;

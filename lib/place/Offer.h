@@ -1,0 +1,82 @@
+// From a training job and a cluster to a placement problem: what the degrees, micro-batches and
+// memory savings that are offered cost.
+#pragma once
+#include "lib/model/Placement.h"
+#include "lib/network/Cluster.h"
+#include "lib/network/Collective.h"
+#include "lib/place/Layers.h"
+#include <functional>
+#include <variant>
+
+namespace accord {
+
+/// What may be chosen. Values that do not fit (a degree that does not divide the batch or needs
+/// more devices than there are) are left out.
+struct PlacementSpace {
+  struct Share {
+    int64_t tensor = 1;
+    bool sequence = false;
+  };
+  std::vector<Share> shares{{}}; ///< of one operation
+  std::vector<int64_t> data;         ///< empty: all that divide the batch
+  std::vector<int64_t> microbatches{1};
+  std::vector<int> zero{0};
+  std::vector<std::string> recomputes{"none"};
+  std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
+  std::vector<int64_t> chunks{2};
+  int64_t mostStages = 0;
+};
+
+/// Equal devices of a cluster, `fabric` among them, and what connects them with those of the other
+/// groups: nothing where there is one group.
+struct OfferRequest {
+  std::string job;
+  int64_t batch = 1;
+  std::vector<Cluster> groups;
+  std::optional<Network> between; ///< an endpoint is a server
+  PlacementObjective objective = PlacementObjective::StepTime;
+  PlacementProblem::Limits limits;
+  int64_t memory = 0; ///< of a device, besides its capacity; 0: no limit
+  PlacementSpace space;
+  std::string costModel; ///< empty: as the machines say
+  /// Share of the last micro-batch's backward pass behind which gradients are exchanged. Buckets of
+  /// them are sent while earlier layers compute theirs (Li et al., PyTorch Distributed, VLDB 2020,
+  /// section 3.2.3); the first and last have nothing to hide behind.
+  double hidden = 0.9;
+  SourceLocation location;
+  /// The step of one device, at one micro-batch. Called once for each.
+  std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
+                                               const std::string &recompute)>
+      instantiate;
+};
+
+struct Offer {
+  PlacementProblem problem;
+  int64_t parameters = 0;
+  double modelFlops = 0; ///< of a step
+  std::string precision, optimizer;
+  std::vector<std::string> assumptions; ///< and what was left out, and why
+};
+
+/// Forms are tensor degree, sequence parallel, data degree, micro-batch and stage of ZeRO, each
+/// with its layers' costs by the schedule of one micro-batch on one device (`layerUses`).
+///   ZeRO over d replicas (Rajbhandari et al., SC 2020): from stage 1 states and update divided by
+///   d, from 2 gradients, from 3 weights. After the last micro-batch gradients are all-reduced; in
+///   stage 1 reduce-scattered, and weights gathered. From stage 2 on, gradients are scattered in
+///   each micro-batch, for there is no room to add them up (half in the forward and half in the
+///   backward pass of `Form::gather`, which knows no other place); in stage 3 weights are gathered
+///   before forward and backward pass of each.
+///   Between stages each device sends its part to one device; across servers all devices of one
+///   share its bandwidth.
+/// Issues: of `instantiate` where no degree is left, A0946 where nothing of the space fits the
+/// cluster and the batch, and those of `estimate` and `scheduleStep`.
+std::variant<Offer, std::vector<Issue>> offer(const OfferRequest &request);
+
+/// Times of a collective among given groups as the least of several lines over its payload: exact
+/// for all ways but trees, whose pieces are powers of 4.
+std::variant<std::vector<LinearTime>, Issue> linesOf(const Fabric &fabric, Collective collective,
+                                                     const Groups &groups);
+/// Those that are the least at some payload; latencies ascend.
+std::vector<LinearTime> lowest(std::vector<LinearTime> lines);
+
+} // namespace accord
