@@ -138,8 +138,9 @@ PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
   if (found.size() > kMostSets)
     return;
   sets.assign(found.begin(), found.end());
-  std::stable_sort(sets.begin(), sets.end(),
-                   [](uint64_t a, uint64_t b) { return std::popcount(a) < std::popcount(b); });
+  std::sort(sets.begin(), sets.end(), [](uint64_t a, uint64_t b) {
+    return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b);
+  });
   count = sets.size();
 }
 
