@@ -6,7 +6,8 @@
 
 namespace accord::testing {
 
-/// Chains, chains with edges that skip layers, or DAGs of 2 to `mostLayers` layers on one or two kinds of devices.
+/// Chains, chains with edges that skip layers, or DAGs of 2 to `mostLayers` layers on one or two
+/// kinds of devices.
 inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayers = 5) {
   std::mt19937_64 random(seed);
   auto pick = [&](int64_t low, int64_t high) {
@@ -31,7 +32,8 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayer
     p.kinds.push_back(kind);
   }
   for (size_t i = 0; i < kinds * kinds; ++i)
-    p.links.push_back({{static_cast<double>(pick(0, 5)), 0.5}, {static_cast<double>(pick(3, 20)), 1.25}});
+    p.links.push_back(
+        {{static_cast<double>(pick(0, 5)), 0.5}, {static_cast<double>(pick(3, 20)), 1.25}});
   size_t forms = static_cast<size_t>(pick(1, kinds == 2 ? 4 : 3));
   for (size_t f = 0; f < forms; ++f) {
     PlacementProblem::Form form;
@@ -100,18 +102,23 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayer
 
 inline bool withinLimits(const PlacementProblem &p, const PlacementWorth &w) {
   const auto &l = p.limits;
-  return w.fits && (l.step == 0 || w.step <= l.step) && (l.devices == 0 || w.devices <= l.devices) &&
-         (l.joules == 0 || w.joules <= l.joules) && (l.price == 0 || w.price <= l.price) &&
+  return w.fits && (l.step == 0 || w.step <= l.step) &&
+         (l.devices == 0 || w.devices <= l.devices) && (l.joules == 0 || w.joules <= l.joules) &&
+         (l.price == 0 || w.price <= l.price) &&
          (l.watts == 0 || w.joules <= l.watts * static_cast<double>(w.step) * 1e-12);
 }
 
-/// Every plan that fits and is within the limits: each layer in each stage in each form with each choice.
-inline void forEachPlacement(const PlacementProblem &p,
-                             const std::function<void(const Placement &, const PlacementWorth &)> &look) {
+/// Every plan that fits and is within the limits: each layer in each stage in each form with each
+/// choice.
+inline void
+forEachPlacement(const PlacementProblem &p,
+                 const std::function<void(const Placement &, const PlacementWorth &)> &look) {
   size_t n = p.layers.size();
   for (PipelineSchedule schedule : p.schedules)
-    for (int64_t chunks : schedule == PipelineSchedule::Interleaved ? p.chunks : std::vector<int64_t>{1})
-      for (size_t stages = static_cast<size_t>(chunks); stages <= n; stages += static_cast<size_t>(chunks)) {
+    for (int64_t chunks :
+         schedule == PipelineSchedule::Interleaved ? p.chunks : std::vector<int64_t>{1})
+      for (size_t stages = static_cast<size_t>(chunks); stages <= n;
+           stages += static_cast<size_t>(chunks)) {
         size_t groups = stages / static_cast<size_t>(chunks);
         std::vector<uint32_t> form(groups), stage(n), keep(n);
         auto count = [](std::vector<uint32_t> &digits, auto most) { // false: all seen
