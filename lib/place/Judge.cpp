@@ -123,11 +123,13 @@ public:
                              works[s].backward + gather, works[s].weight, 0, 0});
       worth.joules += works[s].joules;
     }
+    std::vector<char> feeds = feeding();
     for (uint32_t to = 0; to < works.size(); ++to)
       for (uint32_t from = 0; from < to; ++from)
-        if (int64_t bytes = bytesBetween(problem_, plan_.stages[from], plan_.stages[to])) {
+        if (feeds[from * works.size() + to]) {
           edges[to].push_back(from);
-          int64_t takes = transfer(from, to, bytes);
+          int64_t takes =
+              transfer(from, to, bytesBetween(problem_, plan_.stages[from], plan_.stages[to]));
           if (problem_.blockingTransfers) {
             worth.times[to].forward += takes;
             worth.times[from].backward += takes;
@@ -166,6 +168,18 @@ public:
 private:
   const PlacementProblem::Kind &kindOf(size_t group) const {
     return problem_.kinds[problem_.forms[plan_.stages[group].form].kind];
+  }
+
+  /// [from * stages + to]; an edge of no bytes is a dependence, too.
+  std::vector<char> feeding() const {
+    std::vector<size_t> stageOf(problem_.layers.size());
+    for (size_t s = 0; s < plan_.stages.size(); ++s)
+      for (Id layer : plan_.stages[s].layers)
+        stageOf[layer] = s;
+    std::vector<char> feeds(plan_.stages.size() * plan_.stages.size());
+    for (const PlacementProblem::Edge &edge : problem_.edges)
+      feeds[stageOf[edge.from] * plan_.stages.size() + stageOf[edge.to]] = 1;
+    return feeds;
   }
 
   int64_t transfer(size_t from, size_t to, int64_t bytes) const {
@@ -245,9 +259,10 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
     const PlacementProblem::Form &form = problem.forms[stage.form];
     if (stage.form != plan.stages[s % groups].form)
       fault(fmt::format("stages {} and {} are on the same devices in two forms", s % groups, s));
-    if (form.data * form.microbatch * plan.microbatches != problem.batch)
-      fault(fmt::format("stage {} takes {} samples a step, the batch has {}", s,
-                        form.data * form.microbatch * plan.microbatches, problem.batch));
+    int64_t samples = form.data * form.microbatch;
+    if (problem.batch % samples != 0 || problem.batch / samples != plan.microbatches)
+      fault(fmt::format("stage {} takes {} times {} samples a step, the batch has {}", s,
+                        plan.microbatches, samples, problem.batch));
     if (s < groups) {
       used[form.kind] += form.devices();
       if (problem.sameForm && formOf[form.kind] != ~0u && formOf[form.kind] != stage.form)

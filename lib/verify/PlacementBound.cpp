@@ -1,0 +1,480 @@
+#include "lib/verify/PlacementBound.h"
+#include "lib/verify/PlacementConfigurations.h"
+#include "lib/verify/PlacementStages.h"
+#include "lib/verify/PlacementWorth.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using Id = PlacementProblem::Id;
+
+/// On `groups` groups, what the cuts leave open, and how low it may be.
+struct OpenOne {
+  size_t configuration;
+  int64_t groups;
+  double least;
+};
+
+class Proving {
+public:
+  Proving(const PlacementProblem &problem, double bound, uint64_t effort, double passes)
+      : p(problem), bound(bound), effort(effort), passes(passes), cuts(problem),
+        costs(problem, cuts) {}
+
+  BoundProof run() {
+    bool all = configurations(p, list);
+    out.configurations = list.size();
+    std::vector<OpenOne> open;
+    std::vector<size_t> beyond; // configurations that the work limit keeps from 2.
+    for (size_t c = 0; c < list.size(); ++c) {
+      if (reaches(byWork(list[c]))) {
+        ++out.byWork;
+        continue;
+      }
+      size_t before = open.size();
+      if (!openOf(c, open))
+        open.resize(before), beyond.push_back(c);
+      else if (open.size() == before)
+        ++out.byCuts;
+    }
+    std::sort(open.begin(), open.end(), [](const OpenOne &a, const OpenOne &b) {
+      return std::tie(a.least, a.configuration, a.groups) <
+             std::tie(b.least, b.configuration, b.groups);
+    });
+    std::vector<char> closed(list.size(), 1);
+    std::vector<size_t> left = beyond;
+    for (const OpenOne &one : open) {
+      bool proved = plans(one);
+      if (out.better)
+        return std::move(out);
+      if (!proved && closed[one.configuration])
+        closed[one.configuration] = 0, left.push_back(one.configuration);
+    }
+    out.byPlans = out.configurations - out.byWork - out.byCuts - left.size();
+    if (!all)
+      out.trusted.push_back("the bound of configurations beyond the first million rests on the "
+                            "planner's search");
+    if (!left.empty())
+      out.trusted.push_back(fmt::format(
+          "{} of {} of {} configurations rests on the planner's search; the first is {}",
+          std::isinf(bound) ? "that no plan fits in one" : "the bound", left.size(),
+          out.configurations, describe(list[left[0]])));
+    return std::move(out);
+  }
+
+private:
+  bool reaches(double value) const {
+    return std::isinf(bound) ? std::isinf(value) : value >= bound * (1 - 1e-9);
+  }
+  bool spent(double share = 1) const {
+    return static_cast<double>(work + costs.work) > share * static_cast<double>(effort);
+  }
+
+  int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
+  bool allowed(const Configuration &c, int64_t groups) const {
+    return c.chunks == 1 || c.microbatches % groups == 0;
+  }
+
+  /// Per second, of one group; energy: when idle.
+  double rateOf(Id form) const {
+    const auto &kind = p.kinds[p.forms[form].kind];
+    double devices = static_cast<double>(p.forms[form].devices());
+    switch (p.objective) {
+    case PlacementObjective::StepTime:
+      return 0;
+    case PlacementObjective::Energy:
+      return kind.idleWatts * devices;
+    case PlacementObjective::Price:
+      return kind.pricePerHour / 3600 * devices;
+    case PlacementObjective::TdpTime:
+      return kind.tdpWatts * devices;
+    }
+    return 0;
+  }
+
+  // --- 1. Work ---
+
+  double byWork(const Configuration &c) {
+    double pass = 0, joules = 0, paid = 0, m = static_cast<double>(c.microbatches);
+    for (Id l = 0; l < p.layers.size(); ++l) {
+      double least = INFINITY, leastJoules = INFINITY, leastPaid = INFINITY;
+      for (Id f : c.forms) {
+        const auto &cost = p.cost(l, f);
+        if (!cost || (p.layers[l].pinned && *p.layers[l].pinned != p.forms[f].kind))
+          continue;
+        int64_t again = INT64_MAX;
+        for (const auto &keep : cost->keeps)
+          again = std::min(again, keep.again);
+        double takes = static_cast<double>(cost->forward + cost->backward + cost->weight + again);
+        least = std::min(least, takes);
+        leastJoules =
+            std::min(leastJoules, cost->joules + cost->joulesAgain * static_cast<double>(again));
+        leastPaid = std::min(leastPaid, takes * rateOf(f));
+      }
+      pass += least, joules += leastJoules, paid += leastPaid;
+    }
+    work += p.layers.size();
+    if (std::isinf(pass) || (p.limits.joules > 0 && joules > p.limits.joules * (1 + 1e-9)))
+      return INFINITY;
+    double step = INFINITY;
+    for (int64_t groups = mostGroups(c); groups > 0; --groups) {
+      if (!allowed(c, groups))
+        continue;
+      double n = static_cast<double>(groups);
+      double all = pass + n * static_cast<double>(c.chunks) * static_cast<double>(p.perMicrobatch);
+      bool fills = cuts.chain() && c.chunks == 1 && c.schedule != PipelineSchedule::ZeroBubble;
+      step = std::min(step, fills ? all / -std::expm1(n * std::log1p(-1 / m)) : m * all / n);
+    }
+    step += static_cast<double>(p.perStep);
+    if (std::isinf(step) ||
+        (p.limits.step > 0 && step > static_cast<double>(p.limits.step) * (1 + 1e-9)))
+      return INFINITY;
+    if (p.objective == PlacementObjective::StepTime)
+      return step;
+    return m * paid * 1e-12 + (p.objective == PlacementObjective::Energy ? joules : 0);
+  }
+
+  // --- 2. Cuts ---
+
+  struct State {
+    std::vector<int64_t> used; ///< devices by kind
+    int64_t leaves, ends;      ///< E and T
+    double joules;
+  };
+  /// [groups behind][set that they begin after].
+  using Table = std::vector<std::vector<std::vector<State>>>;
+
+  double valueOf(const State &state) const {
+    double step = static_cast<double>(state.ends) + static_cast<double>(p.perStep);
+    double seconds = step * 1e-12, idle = 0, price = 0, tdp = 0;
+    int64_t devices = 0;
+    for (size_t k = 0; k < p.kinds.size(); ++k) {
+      double used = static_cast<double>(state.used[k]);
+      idle += used * p.kinds[k].idleWatts;
+      price += used * p.kinds[k].pricePerHour / 3600;
+      tdp += used * p.kinds[k].tdpWatts;
+      devices += state.used[k];
+    }
+    double joules = state.joules + idle * seconds;
+    auto passed = [](double is, double most) { return most > 0 && is > most * (1 + 1e-9); };
+    if (passed(step, static_cast<double>(p.limits.step)) || passed(joules, p.limits.joules) ||
+        passed(price * seconds, p.limits.price) ||
+        (p.limits.devices > 0 && devices > p.limits.devices))
+      return INFINITY;
+    switch (p.objective) {
+    case PlacementObjective::StepTime:
+      return step;
+    case PlacementObjective::Energy:
+      return joules;
+    case PlacementObjective::Price:
+      return price * seconds;
+    case PlacementObjective::TdpTime:
+      return tdp * seconds;
+    }
+    return step;
+  }
+
+  static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {
+    int64_t most = c.schedule == PipelineSchedule::GPipe        ? c.microbatches
+                   : c.schedule == PipelineSchedule::ZeroBubble ? groups
+                                                                : behind;
+    return std::min(c.microbatches, most);
+  }
+
+  /// The stage before a suffix; false: it does not fit.
+  bool prepend(const Configuration &c, size_t from, size_t to, Id form, int64_t groups,
+               int64_t behind, State &state) {
+    const StageLeast &stage = costs.of(from, to, form, from == 0 && to + 1 == cuts.size());
+    if (!stage.can)
+      return false;
+    auto again = costs.again(from, to, form, inFlightOf(c, groups, behind));
+    if (!again)
+      return false;
+    int64_t m = c.microbatches, back = stage.backward + *again;
+    int64_t pass = stage.forward + back + stage.weight, finish = stage.finish(p.hidden, *again);
+    bool delays = c.schedule == PipelineSchedule::ZeroBubble;
+    int64_t leaves =
+        delays ? m * (stage.forward + back) + std::max<int64_t>(0, m - groups) * stage.weight
+               : m * pass;
+    int64_t ends;
+    if (cuts.chain()) {
+      leaves = std::max(leaves, (delays ? stage.forward + back : pass) + state.leaves);
+      ends = std::max(leaves + finish + (delays ? stage.weight : 0), stage.forward + state.ends);
+      if (delays)
+        ends = std::max(ends, m * pass + finish);
+    } else {
+      ends = std::max(
+          {state.ends, stage.before + m * pass + finish, stage.before + leaves + stage.after});
+    }
+    state.leaves = leaves, state.ends = ends;
+    state.joules += stage.joules;
+    state.used[p.forms[form].kind] += p.forms[form].devices();
+    return true;
+  }
+
+  bool roomFor(const std::vector<int64_t> &used, Id form) const {
+    const auto &f = p.forms[form];
+    int64_t all = f.devices();
+    for (int64_t devices : used)
+      all += devices;
+    return used[f.kind] + f.devices() <= p.kinds[f.kind].devices &&
+           (p.limits.devices == 0 || all <= p.limits.devices);
+  }
+
+  /// False: too much work. `groups` matters to ZB-H1 alone.
+  bool tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
+    size_t sets = cuts.size();
+    table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
+    table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
+    for (size_t k = 1; k < table.size(); ++k)
+      for (size_t to = sets; to-- > 1;)
+        for (const State &rest : table[k - 1][to])
+          for (Id form : c.forms) {
+            if (!roomFor(rest.used, form))
+              continue;
+            for (size_t from = to; from-- > 0;) {
+              if (!cuts.contains(to, from))
+                continue;
+              if (++work, spent(share))
+                return false;
+              const StageLeast &stage = costs.of(from, to, form, from == 0 && to + 1 == sets);
+              State state{rest.used, rest.leaves, rest.ends, rest.joules};
+              if (cuts.chain() && stage.can) {
+                state.ends = c.microbatches * stage.busy;
+                if (reaches(valueOf(state)))
+                  break; // more layers take longer
+                state.ends = rest.ends;
+              }
+              if (!prepend(c, from, to, form, groups, static_cast<int64_t>(k), state)) {
+                if (cuts.chain() && !stage.can)
+                  break;
+                continue;
+              }
+              if (!reaches(valueOf(state)))
+                merge(table[k][from], std::move(state));
+            }
+          }
+    return true;
+  }
+  void merge(std::vector<State> &states, State state) {
+    for (State &other : states)
+      if (other.used == state.used) {
+        other.leaves = std::min(other.leaves, state.leaves);
+        other.ends = std::min(other.ends, state.ends);
+        other.joules = std::min(other.joules, state.joules);
+        return;
+      }
+    work += states.size();
+    states.push_back(std::move(state));
+  }
+
+  bool openOf(size_t at, std::vector<OpenOne> &open) {
+    const Configuration &c = list[at];
+    int64_t most = mostGroups(c);
+    if (!cuts.known() || most > 1'000'000)
+      return false;
+    auto leave = [&](int64_t groups, const std::vector<State> &states) {
+      double least = INFINITY;
+      for (const State &state : states)
+        least = std::min(least, valueOf(state));
+      if (!reaches(least))
+        open.push_back({at, groups, least});
+    };
+    if (c.chunks > 1) {
+      for (int64_t groups = 1; groups <= most; ++groups)
+        if (allowed(c, groups))
+          open.push_back({at, groups, 0});
+      return true;
+    }
+    Table table;
+    if (c.schedule == PipelineSchedule::ZeroBubble) {
+      for (int64_t groups = 1; groups <= most; ++groups) {
+        if (!tabulate(c, groups, table, 0.5))
+          return false;
+        leave(groups, table[static_cast<size_t>(groups)][0]);
+      }
+      return true;
+    }
+    if (!tabulate(c, most, table, 0.5))
+      return false;
+    for (int64_t groups = 1; groups <= most; ++groups)
+      leave(groups, table[static_cast<size_t>(groups)][0]);
+    return true;
+  }
+
+  // --- 3. Plans ---
+
+  struct Cut {
+    size_t from, to;
+    Id form;
+  };
+
+  /// False: some plan may be better, or there is too much work.
+  bool plans(const OpenOne &one) {
+    const Configuration &c = list[one.configuration];
+    Table table;
+    if (c.chunks == 1 && !tabulate(c, one.groups, table, 1))
+      return false;
+    std::vector<Cut> chosen;
+    bool proved = true;
+    std::vector<int64_t> used(p.kinds.size());
+    descend(c, one.groups, table, 0, used, chosen, proved);
+    return proved && !spent();
+  }
+
+  void descend(const Configuration &c, int64_t groups, const Table &table, size_t from,
+               std::vector<int64_t> &used, std::vector<Cut> &chosen, bool &proved) {
+    auto stages = static_cast<size_t>(groups * c.chunks), at = chosen.size();
+    if (at == stages)
+      return leaf(c, groups, chosen, proved);
+    size_t all = cuts.size() - 1;
+    bool first = at < static_cast<size_t>(groups);
+    std::vector<Id> forms =
+        first ? c.forms : std::vector<Id>{chosen[at - static_cast<size_t>(groups)].form};
+    for (Id form : forms) {
+      if (first && !roomFor(used, form))
+        continue;
+      for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent();
+           ++to) {
+        ++work;
+        if (!cuts.contains(to, from) || (c.chunks == 1 && table[stages - at - 1][to].empty()))
+          continue;
+        chosen.push_back({from, to, form});
+        if (c.chunks == 1 ? mayBeat(c, groups, table, chosen) : mayInterleave(c, groups, chosen)) {
+          if (first)
+            used[p.forms[form].kind] += p.forms[form].devices();
+          descend(c, groups, table, to, used, chosen, proved);
+          if (first)
+            used[p.forms[form].kind] -= p.forms[form].devices();
+        }
+        chosen.pop_back();
+      }
+    }
+  }
+
+  bool mayBeat(const Configuration &c, int64_t groups, const Table &table,
+               const std::vector<Cut> &chosen) {
+    size_t behind = static_cast<size_t>(groups) - chosen.size();
+    for (const State &rest : table[behind][chosen.back().to]) {
+      State state = rest;
+      bool fits = true;
+      for (size_t i = chosen.size(); i-- > 0 && fits;) {
+        fits = roomFor(state.used, chosen[i].form) &&
+               prepend(c, chosen[i].from, chosen[i].to, chosen[i].form, groups,
+                       groups - static_cast<int64_t>(i), state);
+        ++work;
+      }
+      if (fits && !reaches(valueOf(state)))
+        return true;
+    }
+    return false;
+  }
+
+  /// A group is busy with all its chunks.
+  bool mayInterleave(const Configuration &c, int64_t groups, const std::vector<Cut> &chosen) {
+    auto n = static_cast<size_t>(groups), left = n * static_cast<size_t>(c.chunks) - chosen.size();
+    if (cuts.chain() && cuts.size() - 1 - chosen.back().to < left)
+      return false;
+    State state{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
+    for (size_t g = (chosen.size() - 1) % n, i = 0; i < chosen.size(); ++i) {
+      const StageLeast &stage = costs.of(chosen[i].from, chosen[i].to, chosen[i].form, true);
+      if (!stage.can)
+        return false;
+      state.joules += stage.joules;
+      if (i < n)
+        state.used[p.forms[chosen[i].form].kind] += p.forms[chosen[i].form].devices();
+      if (i % n == g)
+        state.ends += c.microbatches * (stage.pass() + stage.again);
+      ++work;
+    }
+    return !reaches(valueOf(state));
+  }
+
+  void leaf(const Configuration &c, int64_t groups, const std::vector<Cut> &chosen, bool &proved) {
+    Placement plan{c.schedule, c.chunks, c.microbatches, {}};
+    State least{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
+    bool choice = false;
+    std::vector<std::vector<uint32_t>> smallest;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      const Cut &cut = chosen[i];
+      PlacedStage stage{cuts.layers(cut.from, cut.to), cut.form, {}};
+      smallest.emplace_back();
+      for (Id l : stage.layers) {
+        const auto &keeps = p.cost(l, cut.form)->keeps;
+        auto by = [&](auto less) {
+          return static_cast<uint32_t>(std::min_element(keeps.begin(), keeps.end(), less) -
+                                       keeps.begin());
+        };
+        stage.keeps.push_back(by([](auto &a, auto &b) { return a.again < b.again; }));
+        smallest.back().push_back(by([](auto &a, auto &b) { return a.kept < b.kept; }));
+        choice |= keeps.size() > 1;
+      }
+      least.joules += costs.of(cut.from, cut.to, cut.form, chosen.size() == 1).joules;
+      if (i < static_cast<size_t>(groups))
+        least.used[p.forms[cut.form].kind] += p.forms[cut.form].devices();
+      if (c.chunks == 1)
+        stage.keeps = costs.keeps(stage.layers, cut.form,
+                                  inFlightOf(c, groups, groups - static_cast<int64_t>(i)));
+      plan.stages.push_back(std::move(stage));
+    }
+    auto worth = worthAgain(p, plan, passes);
+    work += static_cast<uint64_t>(c.microbatches) * chosen.size() / 4 + 1;
+    if (!worth) {
+      proved = false;
+      return;
+    }
+    least.ends = worth->step - p.perStep;
+    bool exact = c.schedule != PipelineSchedule::ZeroBubble || !choice;
+    if (exact && reaches(valueOf(least)))
+      return;
+    if (better(plan, *worth))
+      return;
+    if (!choice && (!worth->fits || (exact && !within(*worth))))
+      return; // there is no other plan of these cuts
+    proved = false;
+    for (size_t i = 0; i < smallest.size(); ++i)
+      plan.stages[i].keeps = smallest[i];
+    if (auto other = worthAgain(p, plan, passes))
+      better(plan, *other);
+  }
+
+  bool within(const PlacementWorth &worth) const {
+    double watts = worth.step > 0 ? worth.joules / (static_cast<double>(worth.step) * 1e-12) : 0;
+    auto passed = [](double is, double most) { return most > 0 && is > most; };
+    return !passed(static_cast<double>(worth.step), static_cast<double>(p.limits.step)) &&
+           !passed(watts, p.limits.watts) && !passed(worth.joules, p.limits.joules) &&
+           !passed(worth.price, p.limits.price) &&
+           !passed(static_cast<double>(worth.devices), static_cast<double>(p.limits.devices));
+  }
+
+  bool better(const Placement &plan, const PlacementWorth &worth) {
+    if (!worth.fits || !within(worth) ||
+        (!std::isinf(bound) && worth.value >= bound - 1e-9 * std::abs(bound)) ||
+        !misfits(p, plan).empty())
+      return false;
+    out.better = plan;
+    out.value = worth.value;
+    return true;
+  }
+
+  const PlacementProblem &p;
+  double bound;
+  uint64_t effort, work = 0;
+  double passes;
+  PlacementCuts cuts;
+  StageCosts costs;
+  std::vector<Configuration> list;
+  BoundProof out;
+};
+
+} // namespace
+
+BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort,
+                      double passes) {
+  return Proving(problem, bound, effort, passes).run();
+}
+
+} // namespace accord

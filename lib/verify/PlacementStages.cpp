@@ -1,0 +1,318 @@
+#include "lib/verify/PlacementStages.h"
+#include "lib/verify/PlacementWorth.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+namespace accord {
+
+using Id = PlacementProblem::Id;
+
+namespace {
+constexpr size_t kMostSets = 4096;
+
+/// Layers of one stage with choices, and the least `again` of them whose memory fits. Exact, or
+/// below where there are more than some thousand ways that none makes worthless.
+class Knapsack {
+public:
+  Knapsack(const PlacementProblem &problem, const std::vector<Id> &layers, Id form,
+           int64_t inFlight)
+      : p(problem), layers(layers), form(form), inFlight(inFlight) {}
+
+  std::optional<int64_t> least(std::vector<uint32_t> *choices, uint64_t *work) {
+    int64_t resident = 0;
+    std::set<int64_t> workings;
+    for (Id l : layers) {
+      resident += p.cost(l, form)->resident;
+      for (const auto &keep : p.cost(l, form)->keeps)
+        workings.insert(keep.working);
+    }
+    int64_t memory = p.kinds[p.forms[form].kind].memory;
+    std::optional<int64_t> best;
+    for (int64_t working : workings) {
+      int64_t room = memory - resident - working;
+      if (room < 0)
+        break;
+      if (auto again = within(working, room / inFlight, work); again && (!best || *again < *best)) {
+        best = again;
+        if (choices)
+          *choices = chosen();
+      }
+    }
+    return best;
+  }
+
+private:
+  struct Point {
+    int64_t kept, again;
+    uint32_t before, choice;
+  };
+
+  std::optional<int64_t> within(int64_t working, int64_t room, uint64_t *work) {
+    steps.assign(1, {{0, 0, 0, 0}});
+    for (Id l : layers) {
+      std::vector<Point> next;
+      const auto &keeps = p.cost(l, form)->keeps;
+      for (uint32_t i = 0; i < steps.back().size(); ++i)
+        for (uint32_t k = 0; k < keeps.size(); ++k)
+          if (keeps[k].working <= working && steps.back()[i].kept + keeps[k].kept <= room)
+            next.push_back({steps.back()[i].kept + keeps[k].kept,
+                            steps.back()[i].again + keeps[k].again, i, k});
+      if (work)
+        *work += next.size() / 8;
+      std::sort(next.begin(), next.end(), [](const Point &a, const Point &b) {
+        return std::pair(a.kept, a.again) < std::pair(b.kept, b.again);
+      });
+      std::vector<Point> front;
+      for (const Point &point : next)
+        if (front.empty() || point.again < front.back().again)
+          front.push_back(point);
+      thin(front);
+      if (front.empty())
+        return std::nullopt;
+      steps.push_back(std::move(front));
+    }
+    return steps.back().back().again;
+  }
+
+  /// Two neighbours as one that is as good as both: below what can be, never above.
+  static void thin(std::vector<Point> &front) {
+    if (front.size() <= 4096)
+      return;
+    std::vector<Point> half;
+    for (size_t i = 0; i < front.size(); i += 2) {
+      half.push_back(front[i]);
+      if (i + 1 < front.size())
+        half.back().again = front[i + 1].again;
+    }
+    front = std::move(half);
+  }
+
+  std::vector<uint32_t> chosen() const {
+    std::vector<uint32_t> choices(layers.size());
+    size_t at = steps.back().size() - 1;
+    for (size_t i = layers.size(); i-- > 0;) {
+      choices[i] = steps[i + 1][at].choice;
+      at = steps[i + 1][at].before;
+    }
+    return choices;
+  }
+
+  const PlacementProblem &p;
+  const std::vector<Id> &layers;
+  Id form;
+  int64_t inFlight;
+  std::vector<std::vector<Point>> steps;
+};
+
+} // namespace
+
+PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
+  size_t n = problem.layers.size();
+  std::vector<char> follows(n);
+  for (const auto &edge : problem.edges)
+    if (edge.to == edge.from + 1)
+      follows[edge.to] = 1;
+  for (size_t l = 1; l < n; ++l)
+    isChain &= follows[l] != 0;
+  if (isChain) {
+    count = n + 1;
+    return;
+  }
+  if (n > 64)
+    return;
+  std::vector<uint64_t> needs(n);
+  for (const auto &edge : problem.edges)
+    needs[edge.to] |= uint64_t(1) << edge.from;
+  std::set<uint64_t> found{0};
+  std::vector<uint64_t> open{0};
+  while (!open.empty() && found.size() <= kMostSets) {
+    uint64_t set = open.back();
+    open.pop_back();
+    for (size_t l = 0; l < n; ++l)
+      if (uint64_t bit = uint64_t(1) << l; !(set & bit) && (needs[l] & ~set) == 0)
+        if (found.insert(set | bit).second)
+          open.push_back(set | bit);
+  }
+  if (found.size() > kMostSets)
+    return;
+  sets.assign(found.begin(), found.end());
+  std::sort(sets.begin(), sets.end(), [](uint64_t a, uint64_t b) {
+    return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b);
+  });
+  count = sets.size();
+}
+
+std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
+  std::vector<Id> list;
+  if (isChain)
+    for (size_t l = from; l < to; ++l)
+      list.push_back(static_cast<Id>(l));
+  else
+    for (Id l = 0; l < 64; ++l)
+      if ((sets[to] & ~sets[from]) >> l & 1)
+        list.push_back(l);
+  return list;
+}
+
+int64_t StageLeast::finish(double hidden, int64_t computedAgain) const {
+  auto behind = static_cast<int64_t>(hidden * static_cast<double>(hides + computedAgain));
+  return std::max<int64_t>(0, exchange - behind) + update;
+}
+
+StageCosts::StageCosts(const PlacementProblem &problem, const PlacementCuts &cuts)
+    : p(problem), cuts(cuts) {
+  if (!cuts.chain())
+    paths();
+}
+
+/// Longest chains of layers by their least times.
+void StageCosts::paths() {
+  size_t n = p.layers.size();
+  fastest.assign(n, 0), fastestBack.assign(n, 0);
+  bool delays = std::find(p.schedules.begin(), p.schedules.end(), PipelineSchedule::ZeroBubble) !=
+                p.schedules.end();
+  for (Id l = 0; l < n; ++l) {
+    bool any = false;
+    for (const auto &cost : p.classOf(l).costs)
+      if (cost) {
+        int64_t back = cost->backward + (delays ? 0 : cost->weight);
+        fastest[l] = any ? std::min(fastest[l], cost->forward) : cost->forward;
+        fastestBack[l] = any ? std::min(fastestBack[l], back) : back;
+        any = true;
+      }
+  }
+  pathTo = fastest, pathBack = fastestBack;
+  std::vector<std::vector<Id>> before(n);
+  for (const auto &edge : p.edges)
+    before[edge.to].push_back(edge.from);
+  for (Id l = 0; l < n; ++l)
+    for (Id other : before[l]) {
+      pathTo[l] = std::max(pathTo[l], pathTo[other] + fastest[l]);
+      pathBack[l] = std::max(pathBack[l], pathBack[other] + fastestBack[l]);
+    }
+}
+
+const StageLeast &StageCosts::of(size_t from, size_t to, Id form, bool alone) {
+  uint64_t key =
+      ((static_cast<uint64_t>(form) * cuts.size() + from) * cuts.size() + to) * 2 + alone;
+  if (auto found = known.find(key); found != known.end())
+    return found->second;
+  std::vector<Id> layers = cuts.layers(from, to);
+  work += layers.size();
+  if (known.size() > 400'000)
+    known.clear();
+  return known[key] = compute(layers, form, alone);
+}
+
+StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alone) {
+  StageLeast least;
+  const auto &f = p.forms[form];
+  int64_t gradients = 0, weights = 0;
+  for (Id l : layers) {
+    const auto &cost = p.cost(l, form);
+    if (!cost || (p.layers[l].pinned && *p.layers[l].pinned != f.kind))
+      return least;
+    int64_t again = INT64_MAX;
+    for (const auto &keep : cost->keeps)
+      again = std::min(again, keep.again);
+    least.again += again;
+    least.forward += cost->forward;
+    least.backward += cost->backward;
+    least.weight += cost->weight;
+    least.update += cost->update;
+    gradients += cost->gradients;
+    weights += cost->weights;
+    least.joules += cost->joules + static_cast<double>(again) * cost->joulesAgain;
+  }
+  least.can = true;
+  least.hides = least.backward + least.weight;
+  least.busy = least.forward + least.hides + least.again;
+  int64_t gather = leastTime(f.gather, static_cast<double>(weights));
+  least.forward += gather + p.perMicrobatch;
+  least.backward += gather;
+  int64_t together = std::max<int64_t>(1, std::min(f.data, p.kinds[f.kind].perServer / f.tensor));
+  for (size_t i = 0; i < f.syncs.size(); ++i)
+    if (i == 0 || f.syncs[i].together <= together)
+      least.exchange = leastTime(f.syncs[i].ways, static_cast<double>(gradients));
+
+  // What comes in, once per layer that sends it, and what goes out, on the best link there is.
+  std::map<Id, int64_t> in, out;
+  auto has = [&](Id l) { return std::binary_search(layers.begin(), layers.end(), l); };
+  if (!alone || !cuts.chain())
+    for (const auto &edge : p.edges) {
+      bool from = has(edge.from), to = has(edge.to);
+      if (to && !from) {
+        in[edge.from] = std::max(in[edge.from], edge.bytes);
+        if (!cuts.chain()) {
+          least.before = std::max(least.before, pathTo[edge.from]);
+          least.after = std::max(least.after, pathBack[edge.from]);
+        }
+      } else if (from && !to) {
+        out[edge.from] = std::max(out[edge.from], edge.bytes);
+      }
+    }
+  if (alone || !p.blockingTransfers)
+    return least;
+  LinearTime link{INFINITY, INFINITY};
+  size_t n = p.kinds.size();
+  auto consider = [&](const LinearTime &way) {
+    link = {std::min(link.latency, way.latency), std::min(link.perByte, way.perByte)};
+  };
+  for (size_t other = 0; other < n; ++other)
+    for (const auto *one : {&p.links[other * n + f.kind], &p.links[f.kind * n + other]}) {
+      consider(one->across);
+      if (other == f.kind && f.devices() < p.kinds[f.kind].perServer)
+        consider(one->inside);
+    }
+  double share = static_cast<double>(f.data * f.microbatch) / static_cast<double>(f.devices());
+  int64_t bytesIn = 0, bytesOut = 0;
+  for (const auto &[layer, bytes] : in)
+    bytesIn += bytes;
+  for (const auto &[layer, bytes] : out)
+    bytesOut += bytes;
+  least.forward += leastTime({link}, static_cast<double>(bytesIn) * share);
+  least.backward += leastTime({link}, static_cast<double>(bytesOut) * share);
+  return least;
+}
+
+std::optional<int64_t> StageCosts::again(size_t from, size_t to, Id form, int64_t inFlight) {
+  std::vector<Id> layers = cuts.layers(from, to);
+  int64_t resident = 0, kept = 0, working = 0, again = 0, leastKept = 0;
+  std::vector<int64_t> key{static_cast<int64_t>(form), inFlight};
+  for (Id l : layers) {
+    const auto &cost = *p.cost(l, form);
+    const auto *fast = &cost.keeps[0], *small = fast;
+    for (const auto &keep : cost.keeps) {
+      if (std::pair(keep.again, keep.kept) < std::pair(fast->again, fast->kept))
+        fast = &keep;
+      if (keep.kept < small->kept)
+        small = &keep;
+    }
+    resident += cost.resident;
+    kept += fast->kept;
+    leastKept += small->kept;
+    again += fast->again;
+    working = std::max(working, fast->working);
+    key.push_back(p.layers[l].of);
+  }
+  int64_t memory = p.kinds[p.forms[form].kind].memory;
+  if (resident + inFlight * kept + working <= memory)
+    return again;
+  if (resident + inFlight * leastKept > memory)
+    return std::nullopt;
+  std::sort(key.begin() + 2, key.end());
+  if (auto found = knapsacks.find(key); found != knapsacks.end())
+    return found->second;
+  return knapsacks[key] = Knapsack(p, layers, form, inFlight).least(nullptr, &work);
+}
+
+std::vector<uint32_t> StageCosts::keeps(const std::vector<Id> &layers, Id form,
+                                        int64_t inFlight) const {
+  std::vector<uint32_t> choices(layers.size());
+  Knapsack(p, layers, form, inFlight).least(&choices, nullptr);
+  return choices;
+}
+
+} // namespace accord

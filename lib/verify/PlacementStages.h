@@ -1,0 +1,71 @@
+// What one stage takes at least: for bounds of placements.
+#pragma once
+#include "lib/model/Placement.h"
+#include <map>
+#include <unordered_map>
+
+namespace accord {
+
+/// Sets of layers from which stages are cut: set 0 is empty, the last one is all, and a stage is
+/// what a set has more than one that it contains.
+class PlacementCuts {
+public:
+  using Id = PlacementProblem::Id;
+  explicit PlacementCuts(const PlacementProblem &problem);
+
+  bool chain() const { return isChain; }
+  /// False: layers branch, and there are too many sets.
+  bool known() const { return count > 0; }
+  size_t size() const { return count; }
+  bool contains(size_t set, size_t other) const {
+    return isChain ? other <= set : (sets[other] & ~sets[set]) == 0;
+  }
+  std::vector<Id> layers(size_t from, size_t to) const;
+
+private:
+  bool isChain = true;
+  size_t count = 0;
+  std::vector<uint64_t> sets;
+};
+
+/// A stage in a form, apart from its place in the pipeline.
+struct StageLeast {
+  bool can = false;
+  int64_t forward = 0, backward = 0, weight = 0; ///< with gathers, the host, blocking transfers
+  int64_t hides = 0;                             ///< backward and weight of its layers alone
+  int64_t busy = 0;                              ///< of a micro-batch, its layers alone
+  int64_t again = 0;                             ///< if all layers keep what is fastest
+  int64_t exchange = 0, update = 0;
+  int64_t before = 0, after = 0; ///< where layers branch: path to it, path back from it
+  double joules = 0;
+  int64_t pass() const { return forward + backward + weight; }
+  int64_t finish(double hidden, int64_t computedAgain) const;
+};
+
+class StageCosts {
+public:
+  using Id = PlacementProblem::Id;
+  StageCosts(const PlacementProblem &problem, const PlacementCuts &cuts);
+
+  /// `alone`: no other stage sends it anything or receives anything from it that blocks.
+  const StageLeast &of(size_t from, size_t to, Id form, bool alone);
+  /// Least time computed again with `inFlight` micro-batches in memory; nothing if none fits.
+  std::optional<int64_t> again(size_t from, size_t to, Id form, int64_t inFlight);
+  /// Choices that need it, by layer.
+  std::vector<uint32_t> keeps(const std::vector<Id> &layers, Id form, int64_t inFlight) const;
+
+  uint64_t work = 0; ///< steps taken
+
+private:
+  StageLeast compute(const std::vector<Id> &layers, Id form, bool alone);
+  void paths();
+
+  const PlacementProblem &p;
+  const PlacementCuts &cuts;
+  std::vector<int64_t> fastest, fastestBack; ///< by layer, over forms
+  std::vector<int64_t> pathTo, pathBack;     ///< ends with the layer
+  std::unordered_map<uint64_t, StageLeast> known;
+  std::map<std::vector<int64_t>, std::optional<int64_t>> knapsacks;
+};
+
+} // namespace accord
