@@ -343,11 +343,11 @@ Expected<PlacementPlan> placementFromCertificate(StringRef text, StringRef path)
   auto value = parseJson(text, path);
   if (!value)
     return value.takeError();
-  Path::Root root(path);
+  Path::Root root("placement");
   PlacementPlan plan;
-  if (!read(*value, Path(root), plan))
-    return root.getError();
-  return plan;
+  if (read(*value, Path(root), plan))
+    return plan;
+  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
 }
 
 } // namespace accord

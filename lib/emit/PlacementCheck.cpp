@@ -46,19 +46,20 @@ bool bounded(const PlacementProblem &p) {
   }
   for (const PlacementProblem::Edge &edge : p.edges)
     bytes += static_cast<double>(edge.bytes);
-  double each = 0, once = 0;
+  // Latency and bytes of what a step sends at most, whatever the stages.
+  auto sends = static_cast<double>(p.edges.size()), layers = static_cast<double>(p.layers.size());
+  double links = 0, gathers = 0, syncs = 0;
   for (const PlacementProblem::Link &link : p.links)
     for (const LinearTime &way : {link.inside, link.across})
-      each = std::max(each, way.latency + way.perByte * bytes * batch);
+      links = std::max(links, (way.latency * sends + way.perByte * bytes) * batch);
   for (const PlacementProblem::Form &form : p.forms) {
     for (const LinearTime &way : form.gather)
-      each = std::max(each, way.latency + way.perByte * weights);
+      gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
     for (const PlacementProblem::Sync &sync : form.syncs)
       for (const LinearTime &way : sync.ways)
-        once = std::max(once, way.latency + way.perByte * gradients);
+        syncs = std::max(syncs, way.latency * layers + way.perByte * gradients);
   }
-  auto layers = static_cast<double>(p.layers.size());
-  time += (each * batch * 4 + once) * layers * layers;
+  time += 2 * (links + gathers) + syncs;
   return time < kMost && memory < kMost && bytes * batch < kMost && weights < kMost &&
          gradients < kMost;
 }

@@ -20,10 +20,10 @@ constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.jso
 bool isPlacement(llvm::StringRef text);
 
 /// Reads what `placementCertificate` writes, bit for bit. `path` names the file in errors:
-/// "certificate/placement.json: expected integer at problem.kinds[0].devices". Refuses, beside
-/// unknown keys and wrong types, every index that points nowhere, plans with faults, numbers that
-/// could overflow and more passes than anybody can look at, so that a reader may judge, simulate
-/// and print freely.
+/// "certificate/placement.json: expected integer at placement.problem.kinds[0].devices". Refuses,
+/// beside unknown keys and wrong types, every index that points nowhere, plans with faults, numbers
+/// that could overflow and more passes than anybody can look at, so that a reader may judge,
+/// simulate and print freely.
 llvm::Expected<PlacementPlan> placementFromCertificate(llvm::StringRef text, llvm::StringRef path);
 
 /// The plan of a folder: the certificate, and plan.json has to say the same; else where it does

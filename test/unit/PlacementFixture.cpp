@@ -117,12 +117,17 @@ PlacementPlan gptPlacement(const PlacementShape &shape) {
 
 PlacementPlan fullPlacement(const PlacementShape &shape) {
   PlacementPlan plan = gptPlacement(shape);
-  PlacementShape other = shape;
-  other.schedule = PipelineSchedule::ZeroBubble, other.chunks = 1, other.blocksOf.clear();
-  for (PipelineSchedule schedule : {PipelineSchedule::ZeroBubble, PipelineSchedule::GPipe}) {
-    other.schedule = schedule;
-    PlacementPlan next = gptPlacement(other);
-    plan.runnersUp.push_back({*next.result.plan, next.result.worth});
+  for (PlacementProblem::Id form : {1u, 2u}) { // half of the replicas, or of the tensor parallelism
+    const PlacementProblem::Form &other = plan.problem.forms[form];
+    PlacementShape deeper;
+    deeper.stages = 16;
+    Placement next = *gptPlacement(deeper).result.plan;
+    if (shape.blocks != 96)
+      break;
+    for (PlacedStage &stage : next.stages)
+      stage.form = form;
+    next.microbatches = shape.batch / other.data / other.microbatch;
+    plan.runnersUp.push_back({next, judge(plan.problem, next)});
   }
   plan.whatIf = {{"memory of 'a100_80g' + 10 %", plan.result.value * 0.97},
                  {"network between servers + 10 %", plan.result.value * 0.985}};
