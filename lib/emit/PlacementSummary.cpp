@@ -73,8 +73,8 @@ std::string recomputeText(const PlacementPlan &plan) {
   std::string text;
   for (const auto &[policy, count] : policies)
     if (policy != "none")
-      text += fmt::format("{}{} of {} layers", text.empty() ? "" : ", ", policy, count);
-  return text;
+      text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", policy, count);
+  return text.empty() ? text : fmt::format("{} of {} layers", text, plan.problem.layers.size());
 }
 
 } // namespace

@@ -11,7 +11,7 @@ function drawDevices(data, host) {
   data.groups.forEach((group, g) => {
     if (count > shownGroups && g === shownGroups - 3) host.append(el("p", { class: "more" }, `… ${count - shownGroups + 1} more stages`));
     if (count > shownGroups && g >= shownGroups - 3 && g < count - 2) return;
-    const kind = data.kinds[group.kind], per = kind.perServer, cell = Math.max(2, Math.min(9, Math.floor(120 / per)));
+    const kind = data.kinds[group.kind], per = kind.perServer, cell = Math.max(2, Math.min(9, Math.floor(52 / per)));
     const last = group.first + group.devices, servers = [];
     const from = Math.floor(group.first / per), to = Math.floor((last - 1) / per);
     for (let s = from; s <= to && s - from < shownServers; ++s) {

@@ -53,7 +53,7 @@ class Pipeline {
     g.textBaseline = "middle";
     this.plotWidth = Math.max(50, width - this.left - 12);
     this.colors = {};
-    for (const name of ["ink", "quiet", "grid", "on-phase", ...this.data.sliceKinds.filter(k => k !== "summary")]) this.colors[name] = cssColor(name);
+    for (const name of ["ink", "quiet", "grid", "card", "on-phase", ...this.data.sliceKinds.filter(k => k !== "summary")]) this.colors[name] = cssColor(name);
     this.hits = [];
     this.axis(g, height);
     const hatch = this.hatch(g), every = Math.ceil(13 / (this.laneHeight + this.gap));
@@ -93,6 +93,8 @@ class Pipeline {
       if (end <= this.view[0] || start >= this.view[1]) continue;
       const a = this.x(start), b = this.x(end), w = Math.max(0.4, b - a - (b - a > 3 ? 0.8 : 0));
       const name = this.data.sliceKinds[kind], summary = name === "summary";
+      g.fillStyle = this.colors.card;
+      g.fillRect(a, y, w, h);
       g.fillStyle = summary ? this.colors.forward : this.colors[name];
       g.globalAlpha = summary ? 0.45 : kind <= 2 && this.data.chunks > 1 ? 1 - 0.55 * (Math.floor(stage / groups) / (this.data.chunks - 1)) : 1;
       g.fillRect(a, y, w, h);
