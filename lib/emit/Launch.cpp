@@ -66,19 +66,20 @@ std::string megatronText(const LaunchShape &shape, const MegatronArguments &mega
     arguments += "  " + argument + "\n";
   for (const std::string &remark : megatron.remarks)
     remarks += "# " + harmless(remark) + "\n";
-  return fmt::format("#!/usr/bin/env bash\n# {}\n"
-                     "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
-                     "MEGATRON=/path ./megatron.sh ARGUMENTS\n"
-                     "# ARGUMENTS are those that the plan does not decide: data, learning rate, "
-                     "length of the run.\n"
-                     "{}set -euo pipefail\n"
-                     ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
-                     "# Bubbles and transfers are planned for one stream of kernels.\n"
-                     "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
-                     "\"${{arguments[@]}}\" \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape),
-                     exports(shape), arguments, torchrun(shape));
+  return fmt::format(
+      "#!/usr/bin/env bash\n# {}\n"
+      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
+      "MEGATRON=/path ./megatron.sh ARGUMENTS\n"
+      "# ARGUMENTS are those that the plan does not decide: data, learning rate, "
+      "length of the run.\n"
+      "{}set -euo pipefail\n"
+      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
+      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
+      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+      "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+      "\"${{arguments[@]}}\" \"$@\"\n",
+      shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exports(shape),
+      arguments, torchrun(shape));
 }
 
 std::string slurmText(const LaunchShape &shape) {

@@ -26,11 +26,9 @@ bool isPlacement(llvm::StringRef text);
 /// simulate and print freely.
 llvm::Expected<PlacementPlan> placementFromCertificate(llvm::StringRef text, llvm::StringRef path);
 
-/// The plan of a folder: the certificate, and plan.json has to say the same; else where it does
-/// not: "plan.json: 8 at pipeline_parallel, the certificate gives 4".
-llvm::Expected<PlacementPlan> placementFromJson(llvm::StringRef text, llvm::StringRef path,
-                                                llvm::StringRef certificate,
-                                                llvm::StringRef certificatePath);
+/// Whether plan.json says what its certificate gives; else where it does not: "plan.json: 8 at
+/// pipeline_parallel, the certificate gives 4". Unknown keys and missing ones are such places.
+llvm::Error agrees(const PlacementPlan &plan, llvm::StringRef text, llvm::StringRef path);
 
 /// (value - bound) / value, within [0, 1]; 0 without a plan.
 double gapOf(const PlacementPlan &plan);

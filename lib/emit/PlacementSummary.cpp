@@ -2,6 +2,7 @@
 #include "lib/emit/PlacementFigures.h"
 #include "lib/emit/PlacementJson.h"
 #include "lib/emit/TextTable.h"
+#include "lib/support/Diagnostics.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -191,6 +192,51 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
                    : ""});
   }
   return table.text(style);
+}
+
+Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer,
+                                   const TextStyle &style) {
+  const PlacementProblem &problem = plan.problem;
+  if (!plan.result.plan)
+    return createStringError(inconvertibleErrorCode(), "there is no plan: the job is infeasible");
+  const Placement &placement = *plan.result.plan;
+  PlacementFigures figures = figuresOf(plan);
+  std::vector<std::string> known;
+  for (size_t s = 0; s < placement.stages.size(); ++s)
+    for (size_t i = 0; i < placement.stages[s].layers.size(); ++i) {
+      PlacementProblem::Id id = placement.stages[s].layers[i];
+      const PlacementProblem::Layer &found = problem.layers[id];
+      known.push_back(found.name);
+      if (found.name != layer)
+        continue;
+      const PlacementProblem::Cost &cost = *problem.cost(id, placement.stages[s].form);
+      const PlacementProblem::Keep &keep = cost.keeps[placement.stages[s].keeps[i]];
+      const GroupFigures &group = figures.groups[s % figures.groups.size()];
+      auto time = [](int64_t ps) { return formatSi(static_cast<double>(ps) * 1e-12, "s"); };
+      auto bytes = [](int64_t count) { return formatBytes(static_cast<double>(count)); };
+      Lines lines(style);
+      lines.text = inked(style, Ink::Bold, found.name) + ", " + problem.classOf(id).name + "\n";
+      lines.add("stage", fmt::format("{} of {}, {} {}..{}", s, placement.stages.size(),
+                                     problem.kinds[problem.forms[group.form].kind].name,
+                                     group.first, group.first + group.devices - 1));
+      lines.add("micro-batch",
+                fmt::format("forward {}, backward {} + {} of weights", time(cost.forward),
+                            time(cost.backward), time(cost.weight)));
+      lines.add("recompute", keep.policy + (keep.again > 0 ? ", " + time(keep.again) : ""));
+      lines.add("update", time(cost.update) + " per step");
+      lines.add("memory",
+                fmt::format("resident {}, kept {} of each of {} micro-batches, working {}",
+                            bytes(cost.resident), bytes(keep.kept), plan.result.worth.inFlight[s],
+                            bytes(keep.working)));
+      lines.add("gradients", bytes(cost.gradients) + " exchanged");
+      if (!found.location.file.empty())
+        lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));
+      return lines.text;
+    }
+  std::string near = nearest(layer, known);
+  return createStringError(inconvertibleErrorCode(), "no layer is named '%s'%s",
+                           layer.str().c_str(),
+                           near.empty() ? "" : ("; did you mean '" + near + "'?").c_str());
 }
 
 std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const TextStyle &style) {

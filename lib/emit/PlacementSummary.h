@@ -14,6 +14,11 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
 /// Stage by stage: layers, devices, time, memory, bubbles.
 std::string stageTable(const PlacementPlan &plan, const TextStyle &style);
 
+/// Where a layer is and what it takes there: stage, devices, times of a micro-batch, memory, what
+/// is computed again. Fails on an unknown name, with the nearest one.
+llvm::Expected<std::string> explainLayer(const PlacementPlan &plan, llvm::StringRef layer,
+                                         const TextStyle &style);
+
 /// What changed from `a` to `b`: degrees, step time, throughput, memory, bubbles, devices.
 std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const TextStyle &style);
 
