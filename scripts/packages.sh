@@ -13,11 +13,11 @@ package_groups=(
   "libraries|formats text, reads command lines|libfmt-dev libcli11-dev"
   "calibration|fits machines to measured step times|libceres-dev libeigen3-dev"
   "onnx|reads ONNX models|libonnx-dev libprotobuf-dev protobuf-compiler"
-  "tests|the unit tests and benchmarks; python3 runs the test suite, python3-onnx writes models for it, python3-yaml reads its manifests, shellcheck its scripts, cvc5 confirms what Z3 says|cvc5 libgtest-dev libgmock-dev libbenchmark-dev python3 python3-onnx python3-yaml shellcheck"
+  "tests|the unit tests and benchmarks; python3 runs the test suite, python3-onnx writes models for it, cvc5 confirms what Z3 says|cvc5 libgtest-dev libgmock-dev libbenchmark-dev python3 python3-onnx"
 )
 # shellcheck disable=SC2034
 check_groups=(
-  "check|opens the reports in a browser as a user would, stops tests that hang|chromium python3-psutil"
+  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers|chromium python3-psutil python3-yaml shellcheck"
 )
 
 # missing_packages PACKAGE...: those that are not installed.
