@@ -17,7 +17,7 @@ package_groups=(
 )
 # shellcheck disable=SC2034
 check_groups=(
-  "check|opens the reports in a browser as a user would, stops tests that hang|chromium python3-psutil"
+  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers|chromium python3-psutil python3-yaml shellcheck"
 )
 
 # missing_packages PACKAGE...: those that are not installed.

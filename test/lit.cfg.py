@@ -64,6 +64,9 @@ for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-s
 if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")
 
+if subprocess.run([config.accord_python, "-c", "import yaml"], capture_output=True).returncode == 0:
+    config.available_features.add("yaml")
+
 # No test may hang the run; lit kills one that does where Debian's python3-psutil is there to do it.
 if importlib.util.find_spec("psutil"):
     lit_config.maxIndividualTestTime = int(lit_config.params.get("timeout", "300"))

@@ -3,33 +3,15 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
+#include "lib/emit/ReportPage.h"
 #include "lib/emit/Timing.h"
 #include "lib/emit/Tracks.h"
 #include <map>
 #include <set>
 
-#include "lib/emit/ReportPage.inc"
-
 using namespace llvm;
 namespace accord {
 namespace {
-
-template <size_t N> StringRef part(const unsigned char (&bytes)[N]) {
-  return {reinterpret_cast<const char *>(bytes), N - 1};
-}
-
-void replace(std::string &page, StringRef mark, StringRef by) {
-  size_t at = page.find(mark.str());
-  if (at != std::string::npos)
-    page.replace(at, mark.size(), by.str());
-}
-
-std::string escapeHtml(StringRef text) {
-  std::string out;
-  for (char c : text)
-    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
 
 json::Value operations(const Plan &plan) {
   json::Array all;
@@ -200,35 +182,9 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                       {"timing", timingData(plan)}};
 }
 
-std::string escapeForScript(StringRef text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '<')
-      out += "\\u003c";
-    else if (c == '>')
-      out += "\\u003e";
-    else if (c == '&')
-      out += "\\u0026";
-    else if (text.substr(i).starts_with("\xe2\x80\xa8"))
-      out += "\\u2028", i += 2;
-    else if (text.substr(i).starts_with("\xe2\x80\xa9"))
-      out += "\\u2029", i += 2;
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string toReport(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOptions &options) {
-  std::string page = part(kReport_html).str();
-  // The data goes in last: nothing in it can then be mistaken for a mark.
-  replace(page, "/*accord:style*/", part(kReport_css));
-  replace(page, "//accord:script", part(kReport_js));
-  replace(page, "<!--accord:title-->",
-          escapeHtml(json::fixUTF8(plan.graph.model + " on " + plan.machine.name)));
-  replace(page, "<!--accord:data-->", escapeForScript(jsonLine(reportData(plan, whatIf, options))));
-  return page;
+  return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name,
+                reportData(plan, whatIf, options));
 }
 
 } // namespace accord

@@ -129,7 +129,7 @@ public:
         if (feeds[from * works.size() + to]) {
           edges[to].push_back(from);
           int64_t takes =
-              transfer(from, to, bytesBetween(problem_, plan_.stages[from], plan_.stages[to]));
+              transfer(from, to, bytesBetween(problem_, plan_.stages[from], plan_.stages[to])).time;
           if (problem_.blockingTransfers) {
             worth.times[to].forward += takes;
             worth.times[from].backward += takes;
@@ -165,6 +165,15 @@ public:
     return worth;
   }
 
+  std::vector<StageTransfer> transfers() const {
+    std::vector<StageTransfer> all;
+    for (uint32_t to = 0; to < plan_.stages.size(); ++to)
+      for (uint32_t from = 0; from < to; ++from)
+        if (int64_t bytes = bytesBetween(problem_, plan_.stages[from], plan_.stages[to]))
+          all.push_back(transfer(from, to, bytes));
+    return all;
+  }
+
 private:
   const PlacementProblem::Kind &kindOf(size_t group) const {
     return problem_.kinds[problem_.forms[plan_.stages[group].form].kind];
@@ -182,21 +191,20 @@ private:
     return feeds;
   }
 
-  int64_t transfer(size_t from, size_t to, int64_t bytes) const {
+  StageTransfer transfer(uint32_t from, uint32_t to, int64_t bytes) const {
     const PlacementProblem::Form &a = problem_.forms[plan_.stages[from].form],
                                  &b = problem_.forms[plan_.stages[to].form];
     if (from % groups_ == to % groups_) // chunks of one group
-      return 0;
+      return {from, to, 0, true, 0};
     const PlacementProblem::Link &link = problem_.links[a.kind * problem_.kinds.size() + b.kind];
     int64_t perServer = problem_.kinds[a.kind].perServer;
     int64_t first = std::min(offsets_[from % groups_], offsets_[to % groups_]);
     int64_t last =
         std::max(offsets_[from % groups_] + a.devices(), offsets_[to % groups_] + b.devices()) - 1;
     bool inside = a.kind == b.kind && first / perServer == last / perServer;
-    double samples = static_cast<double>(a.data * a.microbatch);
-    return timeOf({inside ? link.inside : link.across},
-                  static_cast<double>(bytes) * samples /
-                      static_cast<double>(std::min(a.devices(), b.devices())));
+    double share = static_cast<double>(bytes) * static_cast<double>(a.data * a.microbatch) /
+                   static_cast<double>(std::min(a.devices(), b.devices()));
+    return {from, to, share, inside, timeOf({inside ? link.inside : link.across}, share)};
   }
 
   /// Gradients of a group's stages are exchanged together.
@@ -222,6 +230,10 @@ private:
 
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan) {
   return Judging(problem, plan).run();
+}
+
+std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Placement &plan) {
+  return Judging(problem, plan).transfers();
 }
 
 std::vector<std::string> faults(const PlacementProblem &problem, const Placement &plan) {

@@ -42,4 +42,14 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
 ///  + perStep
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
 
+/// What goes from a stage to a later one for each micro-batch, and its gradient back.
+struct StageTransfer {
+  uint32_t from = 0, to = 0;
+  double bytes = 0;    ///< of one device; 0 between chunks of one group
+  bool inside = false; ///< of a server
+  int64_t time = 0;
+};
+/// Of a plan without faults; one for each pair of stages with an edge, by `to`, then `from`.
+std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Placement &plan);
+
 } // namespace accord

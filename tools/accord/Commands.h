@@ -15,6 +15,7 @@ void addSchedule(CLI::App &app, int &status);
 void addVerify(CLI::App &app, int &status);
 void addExplain(CLI::App &app, int &status);
 void addDiff(CLI::App &app, int &status);
+void addEmit(CLI::App &app, int &status);
 void addFormat(CLI::App &app, int &status);
 void addImport(CLI::App &app, int &status);
 void addCalibrate(CLI::App &app, int &status);

@@ -1,11 +1,13 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
 #include "lib/emit/JsonText.h"
+#include "lib/emit/PlacementSummary.h"
 #include "lib/emit/Summary.h"
 #include "lib/emit/Timing.h"
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/StringExtras.h"
@@ -37,6 +39,19 @@ int print(const std::string &text, bool json, const char *command, const Plan *p
 /// A document is the same wherever it is printed; other text suits the terminal.
 TextStyle styleFor(bool json) { return json ? TextStyle{} : TextStyle::of(llvm::outs()); }
 
+int explainPlacement(const std::string &what, const std::string &layer, bool json) {
+  auto plan = readPlacement(what, json, "explain");
+  if (!plan)
+    return kWrongInput;
+  TextStyle style = styleFor(json);
+  if (layer.empty())
+    return print(placementSummary(*plan, {}, style) + stageTable(*plan, style), json, "explain");
+  auto text = explainLayer(*plan, layer, style);
+  return text ? print(*text, json, "explain")
+              : refuse(Code::UnknownName, what + ": " + llvm::toString(text.takeError()), json,
+                       "explain");
+}
+
 int explainCommand(const std::string &what, const std::string &operation, bool json) {
   if (looksLikeCode(what)) {
     if (const ErrorEntry *entry = findError(what))
@@ -44,6 +59,8 @@ int explainCommand(const std::string &what, const std::string &operation, bool j
     return refuse(Code::UnknownErrorCode, fmt::format("'{}' is no error code of Accord", what),
                   json, "explain");
   }
+  if (holdsPlacement(what))
+    return explainPlacement(what, operation, json);
   auto plan = readPlan(what, json, "explain");
   if (!plan)
     return kWrongInput;
@@ -67,7 +84,8 @@ void addExplain(CLI::App &app, int &status) {
   CLI::Option *plan = command->add_option(
       "plan", *what, "A folder that `accord compile` wrote, a plan.json, or a code such as A0104");
   command->add_option("operation", *operation,
-                      "Name of an operation; without one, the plan as a whole");
+                      "Name of an operation, of a cluster's plan of a layer; without one, the plan "
+                      "as a whole");
   command->add_flag("--markdown", *markdown, "Print all error codes as one page, docs/errors.md")
       ->excludes(plan);
   addJson(*command, *json);
@@ -90,6 +108,13 @@ void addDiff(CLI::App &app, int &status) {
   addJson(*command, *json);
   command->footer("Example: accord diff out_a100/ out_h100/");
   command->callback([=, &status] {
+    if (holdsPlacement(*a) || holdsPlacement(*b)) {
+      auto before = readPlacement(*a, *json, "diff");
+      auto after = before ? readPlacement(*b, *json, "diff") : std::nullopt;
+      status = after ? print(diffPlacements(*before, *after, styleFor(*json)), *json, "diff")
+                     : kWrongInput;
+      return;
+    }
     auto before = readPlan(*a, *json, "diff");
     auto after = before ? readPlan(*b, *json, "diff") : std::nullopt;
     status =

@@ -3,6 +3,7 @@
 #include "lib/emit/JsonText.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
+#include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifySchedule.h"
@@ -24,10 +25,14 @@ llvm::json::Array strings(const std::vector<std::string> &texts) {
 
 int verifyCommand(const std::string &path, const std::string &solver, bool json) {
   auto scheduled = scheduleFileOf(path);
-  auto plan = scheduled ? std::nullopt : readPlan(path, json, "verify");
-  if (!scheduled && !plan)
+  bool placed = !scheduled && holdsPlacement(path);
+  auto placement = placed ? readPlacement(path, json, "verify") : std::nullopt;
+  auto plan = scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
+  if (!scheduled && !plan && !placement)
     return kWrongInput;
-  Verification proof = scheduled ? verifySchedule(*scheduled, solver) : verify(*plan);
+  Verification proof = scheduled   ? verifySchedule(*scheduled, solver)
+                       : placement ? verifyPlacement(*placement)
+                                   : verify(*plan);
   if (plan && proof.holds())
     verifyClaims(proof, *plan,
                  llvm::sys::fs::is_directory(path) ? path

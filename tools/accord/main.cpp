@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
   accord::addVerify(app, status);
   accord::addExplain(app, status);
   accord::addDiff(app, status);
+  accord::addEmit(app, status);
   accord::addFormat(app, status);
   accord::addImport(app, status);
   accord::addCalibrate(app, status);

@@ -13,6 +13,8 @@
 
 using namespace accord;
 
+void writePlacements(const std::string &folder);
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 1;
@@ -69,5 +71,6 @@ int main(int argc, char **argv) {
   plan.conflicts = {{"device.memory <= 0.95 * hbm.capacity", "gpt.dnn", 31,
                      "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
   write("hostile.html", toReport(plan));
+  writePlacements(folder);
   return 0;
 }

@@ -1,0 +1,280 @@
+#include "lib/emit/Launch.h"
+#include "lib/emit/PlacementFigures.h"
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+constexpr int kPort = 29500;
+
+std::string jobName(const std::string &text) {
+  std::string out;
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    bool kept = u < 128 && std::isalnum(u);
+    if (kept)
+      out += static_cast<char>(std::tolower(u));
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])))
+    out = "train-" + out;
+  out = out.substr(0, 50); // a pod's name has its index besides, and at most 63 characters
+  while (!out.empty() && out.back() == '-')
+    out.pop_back();
+  return out;
+}
+
+std::string exports(const LaunchShape &shape) {
+  std::string text;
+  for (const auto &[key, value] : shape.environment)
+    text += fmt::format("export {}=\"{}\"\n", key, value);
+  return text;
+}
+
+std::string torchrun(const LaunchShape &shape) {
+  return fmt::format("torchrun --nnodes={} --nproc-per-node={} --node-rank=\"$NODE_RANK\" \\\n"
+                     "  --master-addr=\"$MASTER_ADDR\" --master-port=\"$MASTER_PORT\"",
+                     shape.nodes, shape.perNode);
+}
+
+std::string whereToMeet(const LaunchShape &shape) {
+  return fmt::format("# Ranks follow the order of the servers, because the plan does: hence "
+                     "numbers, not discovery.\n"
+                     ": \"${{NODE_RANK:=${{SLURM_NODEID:-{}}}}}\"\n"
+                     ": \"${{NODE_RANK:?number of this server, from 0 to {}}}\"\n"
+                     ": \"${{MASTER_ADDR{}}}\"\n"
+                     ": \"${{MASTER_PORT:={}}}\"\n",
+                     shape.nodes == 1 ? "0" : "", shape.nodes - 1,
+                     shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kPort);
+}
+
+std::string torchrunText(const LaunchShape &shape) {
+  return fmt::format("#!/usr/bin/env bash\n# {}\n"
+                     "# Run on each of {} servers with {} devices: "
+                     "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
+                     "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
+                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exports(shape),
+                     torchrun(shape));
+}
+
+std::string megatronText(const LaunchShape &shape, const MegatronArguments &megatron) {
+  std::string arguments, remarks;
+  for (const std::string &argument : megatron.arguments)
+    arguments += "  " + argument + "\n";
+  for (const std::string &remark : megatron.remarks)
+    remarks += "# " + harmless(remark) + "\n";
+  return fmt::format(
+      "#!/usr/bin/env bash\n# {}\n"
+      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
+      "MEGATRON=/path ./megatron.sh ARGUMENTS\n"
+      "# ARGUMENTS are those that the plan does not decide: data, learning rate, "
+      "length of the run.\n"
+      "{}set -euo pipefail\n"
+      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
+      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
+      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+      "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+      "\"${{arguments[@]}}\" \"$@\"\n",
+      shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exports(shape),
+      arguments, torchrun(shape));
+}
+
+std::string slurmText(const LaunchShape &shape) {
+  std::string inner = fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
+                                  "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
+                                  "--master-port=\"$MASTER_PORT\" \"$@\"",
+                                  shape.nodes, shape.perNode);
+  return fmt::format("#!/usr/bin/env bash\n"
+                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
+                     "#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n"
+                     "# {}\n# sbatch slurm.sh train.py ARGUMENTS\n"
+                     "set -euo pipefail\n"
+                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}"
+                     "# One torchrun on each server; each variable is that of its server.\n"
+                     "# shellcheck disable=SC2016\n"
+                     "srun --kill-on-bad-exit=1 bash -c '{}' torchrun \"$@\"\n",
+                     shape.job, shape.nodes, shape.perNode, shape.title, kPort, exports(shape),
+                     inner);
+}
+
+/// A YAML string in double quotes; `text` is harmless but for quotes and backslashes.
+std::string quoted(const std::string &text) {
+  std::string out = "\"";
+  for (char c : text)
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else
+      out += static_cast<unsigned char>(c) < 32 || c == 127 ? '_' : c;
+  return out + "\"";
+}
+
+std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options) {
+  std::string environment;
+  for (const auto &[key, value] : shape.environment)
+    environment +=
+        fmt::format("            - name: {}\n              value: {}\n", key, quoted(value));
+  std::string image = options.image.empty()
+                          ? "\"\" # FILL IN: an image with torchrun and the training script"
+                          : quoted(options.image);
+  std::string script = options.script.empty()
+                           ? "\"train.py\" # FILL IN: the training script and its arguments"
+                           : quoted(options.script);
+  return fmt::format(R"yaml(# {title}
+# kubectl apply -f FILE
+apiVersion: v1
+kind: Service
+metadata:
+  name: {job}
+spec:
+  clusterIP: None
+  publishNotReadyAddresses: true
+  selector:
+    app.kubernetes.io/instance: {job}
+  ports:
+    - name: rendezvous
+      port: {port}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {job}
+spec:
+  completionMode: Indexed
+  completions: {nodes}
+  parallelism: {nodes}
+  backoffLimit: 0
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/instance: {job}
+    spec:
+      subdomain: {job}
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: {image}
+          command: ["torchrun"]
+          args:
+            - "--nnodes={nodes}"
+            - "--nproc-per-node={perNode}"
+            - "--node-rank=$(NODE_RANK)"
+            - "--master-addr={job}-0.{job}"
+            - "--master-port={port}"
+            - {script}
+          env:
+            - name: NODE_RANK
+              valueFrom:
+                fieldRef:
+                  fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
+{environment}          resources:
+            limits:
+              {resource}: {perNode}
+          volumeMounts:
+            - name: shared-memory
+              mountPath: /dev/shm
+      volumes:
+        - name: shared-memory
+          emptyDir:
+            medium: Memory
+)yaml",
+                     fmt::arg("title", shape.title), fmt::arg("job", shape.job),
+                     fmt::arg("port", kPort), fmt::arg("nodes", shape.nodes),
+                     fmt::arg("perNode", shape.perNode), fmt::arg("image", image),
+                     fmt::arg("script", script), fmt::arg("environment", environment),
+                     fmt::arg("resource", quoted(options.resource)));
+}
+
+} // namespace
+
+std::string harmless(const std::string &text) {
+  std::string out;
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    out += u < 128 && (std::isalnum(u) ||
+                       std::string_view(" _-.,:;()[]+*/%=|'").find(c) != std::string_view::npos)
+               ? c
+               : '_';
+  }
+  return out;
+}
+
+std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan) {
+  auto cannot = [&](std::string why) { return Issue{"A0955", std::move(why), plan.location, {}}; };
+  if (!plan.result.plan)
+    return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
+  const PlacementProblem &problem = plan.problem;
+  const Placement &placement = *plan.result.plan;
+  size_t groups = placement.stages.size() / static_cast<size_t>(placement.chunks);
+  LaunchShape shape;
+  const PlacementProblem::Form &first = problem.forms[placement.stages[0].form];
+  const PlacementProblem::Kind &kind = problem.kinds[first.kind];
+  std::string tensor, data, sequence, zero, layers;
+  int64_t devices = 0;
+  bool same = true;
+  for (size_t s = 0; s < placement.stages.size(); ++s) {
+    const PlacementProblem::Form &form = problem.forms[placement.stages[s].form];
+    if (form.kind != first.kind)
+      return cannot(
+          fmt::format("stages are on '{}' and '{}': one launch starts servers of one kind",
+                      kind.name, problem.kinds[form.kind].name));
+    layers += fmt::format("{}{}", s ? " " : "", placement.stages[s].layers.size());
+    if (s >= groups)
+      continue;
+    same &= placement.stages[s].form == placement.stages[0].form;
+    devices += form.devices();
+    tensor += fmt::format("{}{}", s ? " " : "", form.tensor);
+    data += fmt::format("{}{}", s ? " " : "", form.data);
+    sequence += fmt::format("{}{}", s ? " " : "", form.sequence ? 1 : 0);
+    zero += fmt::format("{}{}", s ? " " : "", form.zero);
+  }
+  shape.perNode = std::min(devices, kind.perServer);
+  if (devices % shape.perNode != 0)
+    return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many on "
+                              "each server",
+                              devices, kind.perServer));
+  shape.nodes = devices / shape.perNode;
+  shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
+  shape.title = harmless(fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster,
+                                     degreesText(problem, placement), plan.version));
+  auto one = [&](const std::string &all) { return same ? all.substr(0, all.find(' ')) : all; };
+  shape.environment = {{"ACCORD_TENSOR_PARALLEL", one(tensor)},
+                       {"ACCORD_PIPELINE_PARALLEL", std::to_string(groups)},
+                       {"ACCORD_DATA_PARALLEL", one(data)},
+                       {"ACCORD_SEQUENCE_PARALLEL", one(sequence)},
+                       {"ACCORD_ZERO", one(zero)},
+                       {"ACCORD_MICROBATCH", std::to_string(first.microbatch)},
+                       {"ACCORD_MICROBATCHES", std::to_string(placement.microbatches)},
+                       {"ACCORD_GLOBAL_BATCH", std::to_string(problem.batch)},
+                       {"ACCORD_SCHEDULE", name(placement.schedule)},
+                       {"ACCORD_CHUNKS", std::to_string(placement.chunks)},
+                       {"ACCORD_STAGE_LAYERS", layers}};
+  return shape;
+}
+
+std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
+                                            const LaunchOptions &options) {
+  auto made = launchShape(plan);
+  if (auto *issue = std::get_if<Issue>(&made))
+    return *issue;
+  const auto &shape = std::get<LaunchShape>(made);
+  switch (launcher) {
+  case Launcher::Torchrun:
+    return torchrunText(shape);
+  case Launcher::Slurm:
+    return slurmText(shape);
+  case Launcher::Kubernetes:
+    return kubernetesText(shape, options);
+  case Launcher::Megatron:
+    break;
+  }
+  auto megatron = megatronArguments(plan);
+  if (auto *issue = std::get_if<Issue>(&megatron))
+    return *issue;
+  return megatronText(shape, std::get<MegatronArguments>(megatron));
+}
+
+} // namespace accord

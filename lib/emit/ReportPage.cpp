@@ -1,0 +1,60 @@
+#include "lib/emit/ReportPage.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/Report.h"
+
+#include "lib/emit/ReportPage.inc"
+
+using namespace llvm;
+namespace accord {
+namespace {
+
+template <size_t N> StringRef part(const unsigned char (&bytes)[N]) {
+  return {reinterpret_cast<const char *>(bytes), N - 1};
+}
+
+void replace(std::string &page, StringRef mark, StringRef by) {
+  size_t at = page.find(mark.str());
+  if (at != std::string::npos)
+    page.replace(at, mark.size(), by.str());
+}
+
+std::string escapeHtml(StringRef text) {
+  std::string out;
+  for (char c : text)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+} // namespace
+
+std::string escapeForScript(StringRef text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '<')
+      out += "\\u003c";
+    else if (c == '>')
+      out += "\\u003e";
+    else if (c == '&')
+      out += "\\u0026";
+    else if (text.substr(i).starts_with("\xe2\x80\xa8"))
+      out += "\\u2028", i += 2;
+    else if (text.substr(i).starts_with("\xe2\x80\xa9"))
+      out += "\\u2029", i += 2;
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string pageOf(Page which, StringRef title, const json::Value &data) {
+  bool one = which == Page::OneDevice;
+  std::string page = (one ? part(kPage_report_html) : part(kPage_placement_html)).str();
+  replace(page, "/*accord:style*/", part(kPage_style));
+  replace(page, "//accord:script", one ? part(kPage_report_js) : part(kPage_placement_js));
+  replace(page, "<!--accord:title-->", escapeHtml(json::fixUTF8(title)));
+  replace(page, "<!--accord:data-->", escapeForScript(jsonLine(data)));
+  return page;
+}
+
+} // namespace accord

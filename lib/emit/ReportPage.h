@@ -1,0 +1,12 @@
+// The parts of the pages, embedded when Accord is built, put together.
+#pragma once
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+enum class Page : uint8_t { OneDevice, Placement };
+/// `data` goes in last: nothing in it can then be mistaken for a mark.
+std::string pageOf(Page page, llvm::StringRef title, const llvm::json::Value &data);
+
+} // namespace accord

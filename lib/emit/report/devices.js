@@ -1,0 +1,74 @@
+// Servers as boxes, tensor groups as bars in them, a colour for each stage; bars of memory and of time by stage; the front.
+const stageColor = (g, count) => `hsl(${Math.round((g / count) * 300 + 205) % 360} 45% ${matchMedia("(prefers-color-scheme: dark)").matches ? 62 : 50}%)`;
+
+function drawDevices(data, host) {
+  const shownGroups = 16, shownServers = 40, count = data.groups.length;
+  const g0 = data.groups[0];
+  byId("devices-rule").textContent = data.oneForm
+    ? `A box is a server, a bar one replica of the stage: ${g0.tensor > 1 ? `${g0.tensor} devices that share each operation` : "one device"}. ` +
+      (g0.data > 1 ? `The ${g0.data} bars of a stage exchange gradients; ` : "") + "activations go from stage to stage."
+    : "A box is a server, a bar one replica of the stage: the devices that share each operation.";
+  data.groups.forEach((group, g) => {
+    if (count > shownGroups && g === shownGroups - 3) host.append(el("p", { class: "more" }, `… ${count - shownGroups + 1} more stages`));
+    if (count > shownGroups && g >= shownGroups - 3 && g < count - 2) return;
+    const kind = data.kinds[group.kind], per = kind.perServer, cell = Math.max(2, Math.min(9, Math.floor(52 / per)));
+    const last = group.first + group.devices, servers = [];
+    const from = Math.floor(group.first / per), to = Math.floor((last - 1) / per);
+    for (let s = from; s <= to && s - from < shownServers; ++s) {
+      const bars = [];
+      const bar = (devices, used, title) => { if (devices > 0) bars.push(el("i", { class: used ? "" : "idle", style: `width:${devices * cell + (devices - 1)}px;background:${stageColor(g, count)}`, title })); };
+      const start = Math.max(group.first, s * per), end = Math.min(last, (s + 1) * per, kind.devices);
+      bar(start - s * per, false, "another stage");
+      for (let at = start; at < end;) {
+        const replica = Math.floor((at - group.first) / group.tensor), stop = Math.min(end, group.first + (replica + 1) * group.tensor);
+        bar(stop - at, true, `stage ${g}, replica ${replica}: ${kind.name} ${at}${stop - at > 1 ? `–${stop - 1}` : ""}`);
+        at = stop;
+      }
+      bar(Math.min((s + 1) * per, kind.devices) - end, false, "another stage, or not used");
+      servers.push(el("div", { class: "server", title: `server ${s}` }, ...bars));
+    }
+    if (to - from >= shownServers) servers.push(el("span", { class: "more" }, `+ ${to - from + 1 - shownServers} servers`));
+    const form = data.oneForm ? "" : `tensor ${group.tensor}, data ${group.data}${group.zero ? `, ZeRO ${group.zero}` : ""}`;
+    host.append(el("div", { class: "group" }, el("div", { class: "who" }, el("i", { style: `background:${stageColor(g, count)}` }), el("b", {}, `stage ${g}`),
+      el("div", { class: "quiet" }, `${kind.name} ${group.first}–${last - 1}`), form ? el("div", { class: "quiet" }, form) : null), el("div", { class: "servers" }, ...servers)));
+  });
+}
+
+/// One stacked bar per stage; `most` is the full width, `mark` a line on it. Long pipelines show the first and the last stages.
+function drawBars(host, rows, names, most, mark) {
+  const shown = 24, grid = el("div", { class: "bars" });
+  rows.forEach((row, g) => {
+    if (rows.length > shown && g === shown - 4) grid.append(el("span", {}), el("span", { class: "more" }, `… ${rows.length - shown + 1} more stages`), el("span", {}));
+    if (rows.length > shown && g >= shown - 4 && g < rows.length - 3) return;
+    const parts = row.values.map((v, i) => v > 0 ? el("i", { class: names[i] === "bubble" ? "bubble" : "", style: `width:${(v / most) * 100}%;background:var(--${names[i]})`, title: `${words(names[i])}: ${row.show(v)}` }) : null);
+    grid.append(el("span", {}, `stage ${g}`), el("div", { class: "of", role: "img", "aria-label": `stage ${g}: ${row.text}` }, el("span", {}, ...parts.filter(p => p)),
+      mark ? el("b", { style: `left:calc(${Math.min(100, (mark(g) / most) * 100)}% - 1px)`, title: `capacity ${row.show(mark(g))}` }) : null), el("span", { class: "amount" }, row.text));
+  });
+  host.append(grid);
+}
+
+function legendOf(host, names, used) {
+  host.append(...names.filter((_, i) => used(i)).map(n => el("span", {}, n === "bubble" ? el("i", { class: "bubble" }) : swatch(n), words(n))));
+}
+
+/// Points of which none is better in both, and the one that was chosen.
+function drawFront(data, host) {
+  const W = 560, H = 300, left = 70, right = 18, top = 14, bottom = 44, pts = data.front.slice().sort((a, b) => a.x - b.x || b.y - a.y);
+  const range = key => { const v = pts.map(p => p[key]), low = Math.min(...v), high = Math.max(...v), pad = (high - low || Math.abs(high) || 1) * 0.1; return [Math.max(0, low - pad), high + pad]; };
+  const xr = range("x"), yr = range("y"), px = v => left + ((v - xr[0]) / (xr[1] - xr[0])) * (W - left - right), py = v => H - bottom - ((v - yr[0]) / (yr[1] - yr[0])) * (H - top - bottom);
+  const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${pts.length} plans by ${data.frontX} and ${data.frontY}` });
+  for (let i = 0; i <= 4; ++i) {
+    const x = xr[0] + ((xr[1] - xr[0]) * i) / 4, y = yr[0] + ((yr[1] - yr[0]) * i) / 4;
+    root.append(svg("line", { class: "grid", x1: px(x), x2: px(x), y1: top, y2: H - bottom }), svg("line", { class: "grid", x1: left, x2: W - right, y1: py(y), y2: py(y) }),
+      svg("text", { x: px(x), y: H - bottom + 16, "text-anchor": "middle" }, si(x, "", 3)), svg("text", { x: left - 8, y: py(y) + 4, "text-anchor": "end" }, si(y, "", 3)));
+  }
+  root.append(svg("text", { x: (left + W - right) / 2, y: H - 8, "text-anchor": "middle" }, data.frontX),
+    svg("text", { x: 14, y: (top + H - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + H - bottom) / 2})` }, data.frontY),
+    svg("path", { class: "step", d: pts.map((p, i) => (i ? `H${px(p.x)}V${py(p.y)}` : `M${px(p.x)},${py(p.y)}`)).join("") }));
+  for (const p of pts) {
+    const dot = svg("circle", { class: p.chosen ? "here" : "other", cx: px(p.x), cy: py(p.y), r: p.chosen ? 7 : 5 });
+    dot.append(svg("title", {}, `${p.label}: ${si(p.x, "")}, ${si(p.y, "")}`));
+    root.append(dot);
+  }
+  host.append(root, el("p", { class: "quiet hint" }, pts.some(p => p.chosen) ? "red is this plan; less is better in both" : "less is better in both"));
+}

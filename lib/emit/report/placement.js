@@ -1,0 +1,130 @@
+// Reads the placement's numbers from the page and fills it.
+const data = JSON.parse(byId("data").textContent);
+const h = data.headline;
+const scheduleNames = { gpipe: "GPipe", one_f_one_b: "1F1B", interleaved: "interleaved 1F1B", zero_bubble: "zero bubble" };
+const inUnit = value => data.unit === "s" ? seconds(value * data.scale) : data.unit ? si(value * data.scale, data.unit) : trim(value * data.scale, 5);
+const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
+const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
+
+function header() {
+  byId("title").textContent = `${data.model} on ${data.cluster}`;
+  byId("status").textContent = data.feasible ? "feasible" : "infeasible";
+  byId("status").classList.toggle("bad", !data.feasible);
+  const job = [data.precision, data.optimizer, si(data.parameters, " parameters"), `${si(data.flops, "FLOP")} per step`, `batch ${data.batch}`, `job ${data.job}`];
+  if (!data.feasible) { byId("subtitle").textContent = job.join("  ·  "); return; }
+  byId("degrees").textContent = `${data.degrees}  ·  ${scheduleNames[data.schedule]}  ·  ` +
+    (data.oneForm ? `${data.microbatch} sample${data.microbatch > 1 ? "s" : ""} × ${data.microbatches} micro-batches × ${data.groups[0].data} replicas` : `${data.microbatches} micro-batches`);
+  byId("subtitle").textContent = job.join("  ·  ");
+  const tile = (label, value, unit, note, share, color) => el("div", { class: "tile" }, el("div", { class: "label" }, label),
+    el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
+    share === undefined ? null : el("div", { class: "bar", role: "meter", "aria-label": label, "aria-valuenow": (share * 100).toFixed(1), "aria-valuemin": 0, "aria-valuemax": 100 },
+      el("i", { style: `width:${Math.min(100, share * 100)}%` + (color ? `;background:var(--${color})` : "") })),
+    el("div", { class: "note" }, note));
+  const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
+  const full = h.capacity ? h.memory / h.capacity : 0, all = data.kinds.reduce((s, k) => s + k.devices, 0);
+  const costs = [h.energy > 0 ? `${si(h.energy, "J")} per step` : "", h.price > 0 ? `price ${trim(h.price, 4)}` : ""].filter(t => t).join(", ");
+  byId("headline").append(
+    tile("Step time", ...split(seconds(h.step)), costs || "one step of training"),
+    tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : `${trim(h.throughput / h.devices, 3)} samples/s for each device`),
+    h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
+    tile("Devices", String(h.devices), `of ${all}`, data.kinds.map(k => k.name).join(", "), h.devices / all),
+    tile("Fullest device", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.fullest}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
+    tile("Gap to the bound", trim(h.gap * 100, 3), "%", `no plan below ${inUnit(h.bound)}: ${h.proof || "no proof"}`, h.gap));
+  byId("headline").classList.add("six");
+}
+
+function lists() {
+  const fill = (id, items) => byId(id).append(...items.map(i => el("li", {}, i)));
+  fill("assumptions", data.assumptions.length ? data.assumptions : ["none"]);
+  if (!data.conflicts.length && data.feasible) return;
+  byId("conflicts").hidden = false;
+  fill("conflict-list", data.conflicts.map(c => c.constraint + (c.file ? ` (${c.file}:${c.line})` : "") + (c.detail ? `: ${c.detail}` : "")));
+  byId("relax").hidden = !data.relaxations.length;
+  fill("relax-list", data.relaxations);
+}
+
+function pipeline() {
+  const timeline = new Pipeline(data, byId("timeline"), byId("tip"));
+  byId("timeline").setAttribute("aria-label", `Passes of one step of ${seconds(h.step)} on ${data.groups.length} device groups, bubbles ${percent(h.bubble)}`);
+  const seen = new Set(data.slices.flatMap(flat => flat.filter((_, i) => i % 7 === 0)));
+  byId("phases").append(...data.sliceKinds.filter((k, i) => seen.has(i) && k !== "summary").map(k => el("span", {}, swatch(k), k === "backward" && !seen.has(2) ? "backward, both gradients" : words(k))),
+    el("span", {}, el("i", { class: "bubble" }), `bubble, ${percent(h.bubble)} of the devices' time`), ...(data.chunks > 1 ? [el("span", {}, "paler: later chunks of a device")] : []));
+  const button = (text, action, label) => byId("views").append(el("button", { type: "button", onclick: action, "aria-label": label || text }, text));
+  const one = data.stages.reduce((s, x) => s + x.forward + x.backward, 0);
+  button("−", () => timeline.zoomBy(2), "zoom out");
+  button("+", () => timeline.zoomBy(0.5), "zoom in");
+  button("whole step", () => timeline.zoomTo(0, timeline.total));
+  button("first micro-batches", () => timeline.zoomTo(0, Math.min(timeline.total, one * 1.3)));
+  button("last micro-batches", () => timeline.zoomTo(Math.max(0, timeline.total - one * 1.3), timeline.total));
+  if (data.left > 0) byId("left").textContent = `${data.left} passes in the middle are drawn as one box for each stage`;
+  const place = /^#view=(-?[\d.e+]+),(-?[\d.e+]+)$/.exec(location.hash);
+  if (place) timeline.zoomTo(Number(place[1]), Number(place[2])); else timeline.draw();
+  new ResizeObserver(() => timeline.draw()).observe(byId("timeline").parentElement);
+  return timeline;
+}
+
+function byStage() {
+  const most = Math.max(...data.groups.map(g => Math.max(g.capacity, g.memory.reduce((s, v) => s + v, 0))));
+  const sum = v => v.reduce((s, x) => s + x, 0);
+  legendOf(byId("memory-legend"), data.memories, i => data.groups.some(g => g.memory[i] > 0));
+  byId("memory-legend").append(el("span", {}, swatch("critical"), "capacity"));
+  drawBars(byId("memory"), data.groups.map(g => ({ values: g.memory, show: bytes, text: `${bytes(sum(g.memory))} · ${percent(sum(g.memory) / (g.capacity || 1))}` })), data.memories, most * 1.01, g => data.groups[g].capacity);
+  legendOf(byId("step-legend"), data.shares, i => data.groups.some(g => g.step[i] > 0));
+  const bubble = data.shares.indexOf("bubble");
+  drawBars(byId("step"), data.groups.map(g => ({ values: g.step, show: v => `${picos(v)}, ${percent(v / data.step)}`, text: `bubble ${percent(g.step[bubble] / data.step)}` })), data.shares, data.step);
+}
+
+function tables() {
+  const groups = data.groups.length;
+  const named = data.stages.some(s => s.recompute);
+  byId("stages").append(head([["stage"], ["layers"], ["devices"], ["forward", "n"], ["backward", "n"], ["in flight", "n"], ["memory", "n"], ...(named ? [["computed again"]] : [])]),
+    el("tbody", {}, ...data.stages.map((s, i) => {
+      const g = data.groups[i % groups], kind = data.kinds[g.kind].name;
+      return line([[String(i)], [s.layers], [i < groups ? `${kind} ${g.first}–${g.first + g.devices - 1}` : `as stage ${i % groups}`, "name"], [picos(s.forward), "n"], [picos(s.backward), "n"], [String(s.inFlight), "n"],
+        [i < groups ? bytes(g.memory.reduce((a, b) => a + b, 0)) : "", "n"], ...(named ? [[s.recompute]] : [])]);
+    })));
+  const wide = inside => (inside ? "inside a server" : "between servers");
+  const rows = data.communication.map(c => [[`activations, stage ${c.from} → ${c.to}, gradients back`], [wide(c.inside)], [bytes(c.bytes), "n"], [picos(c.time), "n"], [`${2 * data.microbatches} ×`, "n"], [picos(c.time * 2 * data.microbatches), "n"]]);
+  data.groups.forEach((g, i) => { if (g.data > 1) rows.push([[`gradients of stage ${i}, ${g.data} replicas`], [wide(g.together >= g.data)], [bytes(g.gradients), "n"], [picos(g.exchange), "n"], ["once", "n"], [`${picos(g.step[data.shares.indexOf("exchange")])} not hidden`, "n"]]); });
+  byId("communication").append(el("caption", {}, "of one device; collectives inside of layers are part of forward and backward"), head([["what"], ["where"], ["bytes", "n"], ["time", "n"], ["in a step", "n"], ["together", "n"]]), el("tbody", {}, ...rows.map(line)));
+}
+
+function others() {
+  const base = data.feasible ? h.value : 0;
+  const change = v => { const c = base ? v / base - 1 : 0; return el("span", { class: Math.abs(c) < 5e-4 ? "quiet" : c < 0 ? "better" : "worse" }, (c >= 0 ? "+" : "−") + trim(Math.abs(c) * 100, 3) + " %"); };
+  if (data.runnersUp.length) {
+    byId("runners").hidden = false;
+    const row = (r, first) => line([[r.degrees + (first ? " (this plan)" : "")], [scheduleNames[r.schedule]], [String(r.microbatch), "n"], [String(r.devices), "n"], [seconds(r.step), "n"], [inUnit(r.value), "n"], [first ? "" : change(r.value), "n"], [percent(r.bubble), "n"],
+      [`${bytes(r.memory)} (${percent(r.memory / (r.capacity || 1))})${r.fits ? "" : " does not fit"}`, "n"]]);
+    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], [words(data.objective), "n"], ["", "n"], ["bubble", "n"], ["fullest device", "n"]]),
+      el("tbody", {}, ...(data.feasible ? [row({ degrees: data.degrees, schedule: data.schedule, microbatch: data.microbatch, devices: h.devices, step: h.step, value: h.value, bubble: h.bubble, memory: h.memory, capacity: h.capacity, fits: true }, true)] : []), ...data.runnersUp.map(r => row(r, false))));
+  }
+  if (data.whatIf.length) {
+    byId("whatif").hidden = false;
+    byId("whatif-table").append(el("caption", {}, "one limit relaxed, planned anew"), head([["change"], [words(data.objective), "n"], ["", "n"]]),
+      el("tbody", {}, ...data.whatIf.map(w => line([[w.what], [inUnit(w.value), "n"], [change(w.value), "n"]]))));
+  }
+  if (data.front.length > 1) {
+    byId("front").hidden = false;
+    drawFront(data, byId("front-chart"));
+  }
+}
+
+header();
+lists();
+let timeline = null;
+if (data.feasible) {
+  byId("planned").hidden = false;
+  timeline = pipeline();
+  byStage();
+  drawDevices(data, byId("devices"));
+  tables();
+}
+others();
+byId("footer").textContent = `accord ${data.version}`;
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  if (!timeline) return;
+  timeline.draw();
+  byId("devices").replaceChildren();
+  drawDevices(data, byId("devices"));
+});

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 chunks, data 16 (ZeRO 1); accord test
+# Run on each of 128 servers with 8 devices: NODE_RANK=0 MASTER_ADDR=server0 MEGATRON=/path ./megatron.sh ARGUMENTS
+# ARGUMENTS are those that the plan does not decide: data, learning rate, length of the run.
+set -euo pipefail
+: "${MEGATRON:?folder of Megatron-LM}"
+# Ranks follow the order of the servers, because the plan does: hence numbers, not discovery.
+: "${NODE_RANK:=${SLURM_NODEID:-}}"
+: "${NODE_RANK:?number of this server, from 0 to 127}"
+: "${MASTER_ADDR:?name or address of server 0}"
+: "${MASTER_PORT:=29500}"
+export ACCORD_TENSOR_PARALLEL="8"
+export ACCORD_PIPELINE_PARALLEL="8"
+export ACCORD_DATA_PARALLEL="16"
+export ACCORD_SEQUENCE_PARALLEL="1"
+export ACCORD_ZERO="1"
+export ACCORD_MICROBATCH="1"
+export ACCORD_MICROBATCHES="96"
+export ACCORD_GLOBAL_BATCH="1536"
+export ACCORD_SCHEDULE="interleaved"
+export ACCORD_CHUNKS="3"
+export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
+# Megatron-LM asks for it where tensor parallel exchanges overlap with products.
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+arguments=(
+  --tensor-model-parallel-size 8
+  --pipeline-model-parallel-size 8
+  --sequence-parallel
+  --micro-batch-size 1
+  --global-batch-size 1536
+  --use-distributed-optimizer
+  --num-layers 96
+  --num-layers-per-virtual-pipeline-stage 4
+  --recompute-granularity selective
+  --hidden-size "${HIDDEN_SIZE:?hidden size of gpt3, which the plan does not say}"
+  --num-attention-heads "${ATTENTION_HEADS:?attention heads of gpt3, which the plan does not say}"
+  --seq-length "${SEQUENCE_LENGTH:?tokens of a sample of gpt3, which the plan does not say}"
+  --max-position-embeddings "${MAX_POSITIONS:?longest sequence of gpt3, which the plan does not say}"
+  --bf16
+  --optimizer adam
+)
+exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$NODE_RANK" \
+  --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" \
+  "$MEGATRON/pretrain_gpt.py" "${arguments[@]}" "$@"

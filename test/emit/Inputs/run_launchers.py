@@ -1,0 +1,35 @@
+"""run_launchers.py FOLDER: runs its scripts with stand-ins for torchrun, srun and scontrol that print what they are given."""
+import os
+import stat
+import subprocess
+import sys
+
+folder = sys.argv[1]
+tools = os.path.join(folder, "bin")
+for name, text in {
+    "torchrun": 'echo "torchrun $*"; echo "degrees $ACCORD_TENSOR_PARALLEL $ACCORD_PIPELINE_PARALLEL $ACCORD_DATA_PARALLEL"',
+    "srun": 'echo "srun $*"; shift; exec "$@"',
+    "scontrol": "echo node001; echo node002",
+}.items():
+    path = os.path.join(tools, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\n{text}\n")
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+base = {"PATH": tools + os.pathsep + "/usr/bin:/bin"}
+
+
+def run(label, script, arguments, **variables):
+    done = subprocess.run(["bash", os.path.join(folder, script), *arguments], env={**base, **variables},
+                          capture_output=True, text=True, timeout=60, check=False)
+    for line in done.stdout.splitlines():
+        print(f"{label}: {line}")
+    if done.returncode:
+        print(f"{label}: {done.stderr.strip().split(': ', 2)[-1]}")
+
+
+run("torchrun", "torchrun.sh", ["train.py", "--lr", "1e-4"], NODE_RANK="5", MASTER_ADDR="first")
+run("slurm", "slurm.sh", ["train.py", "a", "b"], SLURM_NODEID="3", SLURM_JOB_NODELIST="node[001-128]")
+sizes = {"HIDDEN_SIZE": "12288", "ATTENTION_HEADS": "96", "SEQUENCE_LENGTH": "2048", "MAX_POSITIONS": "2048"}
+run("megatron", "megatron.sh", ["--data-path", "d"], NODE_RANK="0", MASTER_ADDR="first", MEGATRON="/m", **sizes)
+run("megatron without sizes", "megatron.sh", [], NODE_RANK="0", MASTER_ADDR="first", MEGATRON="/m")
+run("torchrun without a server", "torchrun.sh", [], NODE_RANK="0")

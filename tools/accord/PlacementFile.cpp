@@ -1,0 +1,84 @@
+#include "tools/accord/PlacementFile.h"
+#include "lib/emit/PlacementJson.h"
+#include "lib/place/Judge.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
+#if __has_include("lib/verify/Placement.h")
+#include "lib/verify/Placement.h"
+#define ACCORD_PROVES_PLACEMENTS
+#endif
+
+namespace accord {
+namespace {
+
+std::string planFile(const std::string &path) {
+  return llvm::sys::fs::is_directory(path) ? path + "/plan.json" : path;
+}
+
+} // namespace
+
+bool holdsPlacement(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(planFile(path));
+  return buffer && isPlacement((*buffer)->getBuffer());
+}
+
+std::optional<PlacementPlan> readPlacement(const std::string &path, bool json,
+                                           const char *command) {
+  std::string file = planFile(path);
+  auto fail = [&](Code code, const std::string &message) {
+    refuse(code, message, json, command);
+    return std::nullopt;
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return fail(Code::CannotRead,
+                fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
+  if (!isPlacement((*buffer)->getBuffer()))
+    return fail(
+        Code::NotAPlacement,
+        fmt::format("'{}' is not the plan of a cluster: it has no stages on groups of devices",
+                    file));
+  llvm::SmallString<256> beside(llvm::sys::path::parent_path(file));
+  llvm::sys::path::append(beside, kPlacementCertificate);
+  std::string certificate = beside.str().str();
+  auto proof = llvm::MemoryBuffer::getFile(certificate);
+  if (!proof)
+    return fail(Code::CertificateDisagrees,
+                fmt::format("'{}', from which '{}' follows, cannot be read: {}", certificate, file,
+                            proof.getError().message()));
+  auto plan = placementFromCertificate((*proof)->getBuffer(), certificate);
+  if (!plan)
+    return fail(Code::BadPlan, llvm::toString(plan.takeError()));
+  if (llvm::Error error = agrees(*plan, (*buffer)->getBuffer(), file))
+    return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
+  return std::move(*plan);
+}
+
+Verification verifyPlacement(const PlacementPlan &plan) {
+  Verification proof;
+#ifdef ACCORD_PROVES_PLACEMENTS
+  proof.findings = verify(plan.problem, plan.result, &proof.trusted);
+#else
+  if (plan.result.plan) {
+    PlacementWorth again = judge(plan.problem, *plan.result.plan);
+    if (again.step != plan.result.worth.step || again.memory != plan.result.worth.memory ||
+        again.value != plan.result.worth.value || plan.result.value != again.value)
+      proof.findings.push_back({"A0905",
+                                fmt::format("the plan states {} ps, judged again it is {} ps",
+                                            plan.result.worth.step, again.step),
+                                plan.location,
+                                {}});
+  }
+  proof.trusted.push_back("the bound: " + plan.result.proof);
+#endif
+  if (proof.findings.empty() && plan.result.plan)
+    proof.checked.push_back(fmt::format(
+        "{} layers in {} stages: a step of {} ps in the memory of its devices",
+        plan.problem.layers.size(), plan.result.plan->stages.size(), plan.result.worth.step));
+  return proof;
+}
+
+} // namespace accord

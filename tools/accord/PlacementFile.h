@@ -1,0 +1,20 @@
+// Reading the finished plan of a cluster, and proving it.
+#pragma once
+#include "lib/model/PlacementPlan.h"
+#include "lib/verify/Verify.h"
+#include <optional>
+#include <string>
+
+namespace accord {
+
+/// Whether a folder, or its plan.json, holds the plan of a cluster.
+bool holdsPlacement(const std::string &path);
+
+/// Reads plan.json and certificate/placement.json beside it, which have to agree. Prints why not as
+/// `readPlan` does.
+std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command);
+
+/// Plan, worth and bound again.
+Verification verifyPlacement(const PlacementPlan &plan);
+
+} // namespace accord
