@@ -15,7 +15,7 @@ class Solver {
 public:
   Solver(const LoadGraph &graph, const StageRules &rules, const LoadOptions &options)
       : graph(graph), rules(rules), options(options), shift(std::min(options.effort, 38u)) {
-    budget = uint64_t(1) << (15 + shift);
+    budget = uint64_t(1) << (14 + shift);
     bound = place::leastLoad(graph, rules);
   }
 
@@ -100,7 +100,7 @@ private:
   /// Limits from below: each without an answer is a bound, the first answer is the best.
   void prove() {
     int64_t step = std::max<int64_t>(1, bound / 128);
-    uint64_t end = budget;
+    uint64_t end = budget / 4 * 3;
     while (!closed() && !stopped() && work < end) {
       int64_t limit = bound + step >= kMost / 4 ? kMost : bound + step;
       limit = step > (value() - bound) / 2 ? value() : limit;
@@ -117,7 +117,7 @@ private:
         break;
       else { // less, and not so far above
         step = std::max<int64_t>(1, step / 8);
-        end = std::min(budget + budget / 2, work + budget / 8);
+        end = std::max(end, std::min(budget, work + budget / 16));
         if (++failures > 2)
           break;
       }
@@ -125,7 +125,7 @@ private:
     }
   }
 
-  void improve() { widen(budget / 2); }
+  void improve() { widen(budget / 8); }
 
   const LoadGraph &graph;
   const StageRules &rules;

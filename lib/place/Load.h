@@ -6,7 +6,7 @@
 namespace accord {
 
 struct LoadOptions {
-  /// Work limit, of stages that are looked at: each step more doubles it, 10 is 2^25 (some ten
+  /// Work limit, of stages that are looked at: each step more doubles it, 10 is 2^24 (some ten
   /// seconds). The same effort gives the same answer.
   unsigned effort = 10;
   double gap = 0; ///< stop when (load - bound) / load is at most this

@@ -234,6 +234,7 @@ private:
   }
 
   void expand(uint32_t set, size_t size) {
+    work += graph.nodes.size() / 8;
     live.clear();
     members.clear();
     std::copy_n(bits.begin() + set * graph.words, graph.words, current.begin());
@@ -371,14 +372,17 @@ private:
   }
 
   void visit() {
-    if ((++work & 4095) == 0) {
+    if (++work >= nextLook) {
+      nextLook = work + 4096;
       if (work >= limits.work || hashes.size() * (graph.words * 8 + 32) +
                                          entries.size() * sizeof(Entry) > limits.memory)
         out = true;
       if (limits.stop && *limits.stop)
         out = true;
-      if (limits.tick && (work & 0xFFFFF) == 0)
+      if (limits.tick && work >= nextTick) {
+        nextTick = work + (1 << 20);
         limits.tick();
+      }
     }
     bool all = count == graph.nodes.size();
     uint32_t set = kNone;
@@ -455,7 +459,7 @@ private:
   std::vector<uint32_t> live;
   std::vector<Id> members, candidates, removed;
   Room::Work rest;
-  uint64_t hash = 0, work = 0;
+  uint64_t hash = 0, work = 0, nextLook = 1, nextTick = 1 << 20;
   size_t count = 0;
   int64_t least = 0, left = 0, mostFree = 0;
   uint32_t bestEntry = kNone;
