@@ -2,9 +2,8 @@
 // Device Placement of DNN Graph Operators, NeurIPS 2020): times are milliseconds on one accelerator
 // ("fpgaLatency") and on a processor ("cpuLatency"), sizes bytes. A node's size is the memory it
 // takes, an edge's what it carries.
-#include "lib/import/Config.h"
+#include "lib/import/PartitioningFile.h"
 #include "lib/import/ProfileGraph.h"
-#include "lib/support/JsonParse.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
 
@@ -12,28 +11,35 @@ namespace accord {
 namespace import {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-
-class Reader {
+class Writer {
 public:
-  Reader(Diagnostics &diags, FileId file) : diags(diags), file(file) {}
+  Writer(Diagnostics &diags, FileId file) : diags(diags), file(file) {}
 
   ProfileGraph graph;
 
   void run() {
-    Config config(diags, file);
-    if (!config.valid())
+    auto read = readPartitioning(diags, file);
+    if (!read)
       return;
-    const Array *nodes = config.list("nodes"), *edges = config.list("edges");
-    if (!nodes || !edges)
-      return;
-    for (size_t i = 0; i < nodes->size(); ++i)
-      node((*nodes)[i].getAsObject(), i);
-    if (diags.hasErrors())
-      return;
-    for (size_t i = 0; i < edges->size(); ++i)
-      edge((*edges)[i].getAsObject(), i);
+    for (size_t i = 0; i < read->nodes.size(); ++i) {
+      const PartitioningFile::Node &node = read->nodes[i];
+      Raw raw;
+      raw.colour = node.colour.value_or(-1 - static_cast<int64_t>(i));
+      raw.backward = node.backward;
+      raw.time = node.fits ? node.accelerator : node.processor;
+      raw.size = node.size;
+      raw.name = node.name;
+      raw.range = node.range;
+      if (!node.fits)
+        graph.notes.push_back(fmt::format(
+            "'{}' runs on no accelerator; its time is the processor's", shown(raw.name)));
+      raws.push_back(std::move(raw));
+    }
+    for (const PartitioningFile::Edge &edge : read->edges) {
+      raws[edge.from].out = std::max(raws[edge.from].out, edge.bytes);
+      raws[edge.from].read = true;
+      raws[edge.to].reads.push_back(edge.from);
+    }
     finish();
   }
 
@@ -44,74 +50,12 @@ private:
     double time = 0, size = 0, out = 0;
     bool read = false;
     std::string name;
+    SourceRange range;
     std::vector<size_t> reads;
   };
 
-  void wrong(const std::string &why) { diags.error(Code::ImportSetting, {file, 0, 1}, why); }
-
-  /// A number, or true and false as 1 and 0.
-  std::optional<double> number(const Object *object, const char *key, const char *of, size_t i) {
-    const llvm::json::Value *value = object ? object->get(key) : nullptr;
-    std::optional<double> found = value ? value->getAsNumber() : std::nullopt;
-    if (value && value->getAsBoolean())
-      found = *value->getAsBoolean();
-    if (found && isMeasured(*found))
-      return found;
-    wrong(fmt::format("'{}' of {} {} must be a number from 0 to 1e15{}", key, of, i + 1,
-                      value ? "" : ", and it is missing"));
-    return std::nullopt;
-  }
-
-  void node(const Object *object, size_t i) {
-    auto id = number(object, "id", "node", i), cpu = number(object, "cpuLatency", "node", i),
-         accelerator = number(object, "fpgaLatency", "node", i),
-         size = number(object, "size", "node", i),
-         fits = number(object, "supportedOnFpga", "node", i),
-         backward = number(object, "isBackwardNode", "node", i);
-    // A node alone in its class may leave the class out.
-    bool classed = object && object->get("colorClass");
-    auto colour = classed ? number(object, "colorClass", "node", i) : -1.0 - static_cast<double>(i);
-    if (!id || !cpu || !accelerator || !size || !colour || !fits || !backward)
-      return;
-    if (!places.try_emplace(static_cast<int64_t>(*id), raws.size()).second)
-      wrong(fmt::format("node {} has the id {} of an earlier one", i + 1, *id));
-    Raw raw;
-    raw.colour = static_cast<int64_t>(*colour);
-    raw.backward = *backward != 0;
-    raw.time = *fits != 0 ? *accelerator : *cpu;
-    raw.size = *size;
-    auto name = object->getString("name");
-    raw.name = name && !name->empty() ? name->str() : fmt::format("node{}", *id);
-    if (*fits == 0)
-      graph.notes.push_back(
-          fmt::format("'{}' runs on no accelerator; its time is the processor's", shown(raw.name)));
-    raws.push_back(std::move(raw));
-  }
-
-  void edge(const Object *object, size_t i) {
-    auto from = number(object, "sourceId", "edge", i), to = number(object, "destId", "edge", i);
-    if (!from || !to)
-      return;
-    // Older files state only the time of the transfer, 1 ms for 2^31 B.
-    const char *key = object->get("size") ? "size" : "cost";
-    auto carries = number(object, key, "edge", i);
-    auto source = places.find(static_cast<int64_t>(*from)),
-         end = places.find(static_cast<int64_t>(*to));
-    for (auto [found, id] : {std::pair(source, *from), std::pair(end, *to)})
-      if (found == places.end())
-        wrong(fmt::format("edge {} names the node {}, which is not there", i + 1, id));
-    if (!carries || source == places.end() || end == places.end())
-      return;
-    double bytes = key[0] == 's' ? *carries : *carries * 2147483648.0;
-    raws[source->second].out = std::max(raws[source->second].out, bytes);
-    raws[source->second].read = true;
-    raws[end->second].reads.push_back(source->second);
-  }
-
   /// Forward nodes only: a backward node's time goes to the forward node of its class.
   void finish() {
-    if (diags.hasErrors())
-      return;
     std::map<int64_t, std::vector<size_t>> classes;
     std::vector<size_t> place(raws.size(), 0);
     for (size_t i = 0; i < raws.size(); ++i)
@@ -120,7 +64,7 @@ private:
         classes[raws[i].colour].push_back(i);
         ProfileNode one;
         one.name = raws[i].name;
-        one.range = {file, 0, 1};
+        one.range = raws[i].range;
         one.forward = raws[i].time;
         graph.nodes.push_back(std::move(one));
       }
@@ -129,7 +73,7 @@ private:
       if (raw.backward) {
         const std::vector<size_t> &forward = classes[raw.colour];
         if (forward.size() != 1)
-          diags.error(Code::ImportUnsupported, {file, 0, 1},
+          diags.error(Code::ImportUnsupported, raw.range,
                       fmt::format("the backward node '{}' belongs to the class {}, which has {} "
                                   "forward nodes, expected one",
                                   shown(raw.name), raw.colour, forward.size()));
@@ -140,7 +84,7 @@ private:
       ProfileNode &node = graph.nodes[place[i]];
       for (size_t from : raw.reads)
         if (raws[from].backward)
-          diags.error(Code::ImportUnsupported, {file, 0, 1},
+          diags.error(Code::ImportUnsupported, raw.range,
                       fmt::format("the forward node '{}' reads the backward node '{}'",
                                   shown(raw.name), shown(raws[from].name)));
         else
@@ -159,7 +103,6 @@ private:
   Diagnostics &diags;
   FileId file;
   std::vector<Raw> raws;
-  std::map<int64_t, size_t> places;
 };
 
 } // namespace
@@ -170,7 +113,7 @@ using namespace import;
 std::optional<ProfileImport> importDnnPartitioning(Diagnostics &diags, FileId file,
                                                    const std::string &name) {
   size_t before = diags.errors();
-  Reader reader(diags, file);
+  Writer reader(diags, file);
   reader.run();
   if (diags.errors() != before)
     return std::nullopt;

@@ -120,22 +120,30 @@ private:
 };
 
 } // namespace
+
+std::optional<ProfileGraph> readPipedream(Diagnostics &diags, FileId file) {
+  size_t before = diags.errors();
+  Reader reader(diags, file);
+  reader.run();
+  if (diags.errors() != before)
+    return std::nullopt;
+  return std::move(reader.graph);
+}
+
 } // namespace import
 
 using namespace import;
 
 std::optional<ProfileImport> importPipedream(Diagnostics &diags, FileId file,
                                              const std::string &name) {
-  size_t before = diags.errors();
-  Reader reader(diags, file);
-  reader.run();
-  if (diags.errors() != before)
+  auto graph = readPipedream(diags, file);
+  if (!graph)
     return std::nullopt;
-  reader.graph.lines = {
+  graph->lines = {
       fmt::format("imported from the PipeDream profile {}",
                   shown(llvm::sys::path::filename(diags.sources().path(file)).str())),
       "A sample is the minibatch that was profiled: train it with batch = 1."};
-  return written(diags, file, std::move(reader.graph), name);
+  return written(diags, file, std::move(*graph), name);
 }
 
 } // namespace accord

@@ -18,6 +18,9 @@ struct ProfileGraph {
   std::vector<std::string> lines, notes; ///< of documentation
 };
 
+/// nullopt after errors, which are all at their lines.
+std::optional<ProfileGraph> readPipedream(Diagnostics &diags, FileId file);
+
 /// Orders the nodes; nodes that no other reads end in the loss, those that read none have an input
 /// of their own. An error for a cycle, and where nothing is trained.
 std::optional<ProfileImport> written(Diagnostics &diags, FileId file, ProfileGraph graph,

@@ -49,6 +49,7 @@ int main(int argc, char **argv) {
   accord::addEstimate(app, status);
   accord::addLatency(app, status);
   accord::addSchedule(app, status);
+  accord::addPlace(app, status);
   accord::addVerify(app, status);
   accord::addExplain(app, status);
   accord::addDiff(app, status);

@@ -1,0 +1,120 @@
+// accord place GRAPH.json | GRAPH.txt: graphs of dnn-partitioning and profiles of PipeDream.
+#include "tools/accord/PlaceGraph.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/LoadStages.h"
+#include "lib/import/LoadGraphs.h"
+#include "lib/place/Load.h"
+#include "lib/support/Quantity.h"
+#include "lib/syntax/Parser.h"
+#include "lib/verify/Load.h"
+#include "tools/accord/Session.h"
+#include "tools/accord/SolveWatch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// More doubles nothing that could still end.
+constexpr unsigned kMostEffort = 40;
+
+/// A quantity above 0 in base units, of the dimension of `like`.
+std::optional<double> quantity(const std::string &text, const char *like) {
+  auto given = parseQuantity(text), unit = parseQuantity(like);
+  if (!given || !unit || !compare(*given, *unit))
+    return std::nullopt;
+  double value = given->toDouble();
+  return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+} // namespace
+
+bool isProfiledGraph(llvm::StringRef path) {
+  llvm::StringRef ending = llvm::sys::path::extension(path);
+  return ending.equals_insensitive(".json") || ending.equals_insensitive(".txt");
+}
+
+int placeGraph(const PlaceGraphOptions &options) {
+  auto wrong = [&](const std::string &message) {
+    return refuse(Code::BadCommandLine, message, options.json, "place");
+  };
+  bool text = llvm::sys::path::extension(options.file).equals_insensitive(".txt");
+  LoadDevices devices{options.accelerators, options.processors, {}, {}, options.replicates};
+  if (!options.memory.empty()) {
+    auto bytes = quantity(options.memory, "1 B");
+    if (!bytes || *bytes > 1e18)
+      return wrong("--memory: expected a size, as in 16GiB, found '" + options.memory + "'");
+    devices.memory = static_cast<int64_t>(*bytes);
+  }
+  if (!options.bandwidth.empty() &&
+      !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
+    return wrong("--bandwidth: expected bytes per time, as in 12GB/s, found '" + options.bandwidth +
+                 "'");
+  if (text && (!options.accelerators || !devices.bandwidth))
+    return wrong(fmt::format("a profile says nothing of the devices: {} is missing",
+                             options.accelerators ? "--bandwidth 12GB/s" : "--accelerators N"));
+  if (text && options.processors)
+    return wrong("--processors says nothing about a profile (.txt)");
+  if (!text && (devices.bandwidth || !options.replicates))
+    return wrong(std::string(devices.bandwidth ? "--bandwidth" : "--no-replicas") +
+                 " is for profiles (.txt) only");
+  auto gap = SolveWatch::gapFrom(options.gap);
+  if (!gap)
+    return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + options.gap + "'");
+  std::optional<double> seconds;
+  if (options.timeLimit != "none" && !(seconds = SolveWatch::timeFrom(options.timeLimit)))
+    return wrong("--time-limit: expected none or a time, as in '30 s', found '" +
+                 options.timeLimit + "'");
+
+  SourceManager sources;
+  Diagnostics diags(sources);
+  std::optional<LoadImport> graph;
+  if (auto file = readFile(diags, options.file))
+    graph = text ? importPipedreamLoad(diags, *file, devices)
+                 : importPartitioningLoad(diags, *file, devices);
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  if (!graph) {
+    if (options.json)
+      llvm::outs() << jsonText(errorDocument(diags, "place")) << "\n";
+    return kWrongInput;
+  }
+  for (const std::string &note : graph->notes)
+    fmt::print(stderr, "accord: {}\n", note);
+  LoadResult result;
+  {
+    SolveWatch watch("load", {true, seconds, true});
+    LoadOptions solve;
+    solve.effort = std::min(options.effort, kMostEffort);
+    solve.gap = *gap;
+    solve.stop = watch.stop();
+    solve.progress = [&](const SolveProgress &progress) { watch.tell(progress); };
+    result = leastLoad(graph->problem, solve);
+    if (result.stopped == "interrupted")
+      result.stopped = watch.reason();
+  }
+  for (const Issue &issue : verify(graph->problem, result)) {
+    fmt::print(stderr, "accord: internal error: the check of the stages finds {}: {}\n", issue.code,
+               issue.message);
+    return kInternal;
+  }
+  std::string document = jsonText(loadStagesJson(graph->problem, result)) + "\n";
+  if (!options.output.empty()) {
+    llvm::SmallString<128> path(options.output);
+    if (std::error_code error = llvm::sys::fs::create_directories(path))
+      return wrong(fmt::format("cannot make the folder '{}': {}", options.output, error.message()));
+    llvm::sys::path::append(path, "stages.json");
+    if (!writeFile(diags, path.str().str(), document)) {
+      diags.render(llvm::errs(), llvm::errs().has_colors());
+      return kWrongInput;
+    }
+  }
+  TextStyle style = TextStyle::of(llvm::outs());
+  style.unicode &= style.colour;
+  llvm::outs() << (options.json ? document : loadStagesText(graph->problem, result, style));
+  return result.status == LoadResult::Status::Feasible ? kDone : kInfeasible;
+}
+
+} // namespace accord
