@@ -1,0 +1,52 @@
+// The optimizer of placements: which cut of the layers into stages, which form, schedule and
+// recomputation give a step of the least value, with a bound that no plan passes.
+#pragma once
+#include "lib/model/PlacementPlan.h"
+#include <atomic>
+#include <functional>
+
+namespace accord {
+
+struct PlaceProgress {
+  std::string phase;     ///< "bounds", "search"
+  double incumbent = 0;  ///< of the objective; 0 if there is none
+  double bound = 0;
+};
+
+struct PlaceOptions {
+  /// Work limit: each step more doubles the work (of 10: a second or so where the answer stays
+  /// open). The same effort gives the same result.
+  unsigned effort = 10;
+  double gap = 0; ///< stop when (value - bound) / value is at most this
+  int64_t fewestStages = 1; ///< device groups in a row at least
+  const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
+  std::function<void(const PlaceProgress &)> progress; ///< called when a number changes
+};
+
+/// Least value over all plans that `faults` (lib/place/Judge.h) lets pass, whose memory fits and
+/// which `meets` the limits. Needs a problem that `check` passes. Deterministic unless stopped.
+/// `result.plan` is empty where no plan was found: there is none if `bound` is infinite.
+/// Method: configurations (micro-batches, schedule, chunks, groups, forms) by an increasing lower
+/// bound; within one a dynamic program over down-sets of the layers from the last stage to the
+/// first bounds what each prefix of a plan can still become, and a depth-first search from the first
+/// stage on judges what no bound rules out. See docs/architecture.md.
+PlacementResult place(const PlacementProblem &problem, const PlaceOptions &options = {});
+
+/// Whether a judged plan is within the problem's limits.
+bool meets(const PlacementProblem &problem, const PlacementWorth &worth);
+
+/// At most `most` good plans that differ from the answer and from each other in the number of
+/// groups or in tensor or data parallelism, best first.
+std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const PlacementResult &result,
+                                size_t most = 5, const PlaceOptions &options = {});
+
+/// Of a problem without a plan: a smallest set of limits (memory and number of each kind's devices,
+/// limits, pins) that conflict, by deletion; each with the least relaxation of it alone that admits
+/// a plan. Empty: there is a plan, or none is known and none ruled out.
+struct PlacementConflict {
+  std::vector<Conflict> conflicts;
+  std::vector<std::string> relaxations;
+};
+PlacementConflict conflictsOf(const PlacementProblem &problem, const PlaceOptions &options = {});
+
+} // namespace accord
