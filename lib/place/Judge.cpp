@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <tuple>
 
 namespace accord {
 
@@ -107,12 +109,10 @@ public:
         groups_(plan.stages.size() / static_cast<size_t>(plan.chunks)),
         offsets_(offsetsOf(problem, plan)) {}
 
-  PlacementWorth run() {
+  PlacementWorth stages(StageEdges &edges) {
     PlacementWorth worth;
-    PipelineShape shape{plan_.schedule, static_cast<int64_t>(groups_), plan_.chunks,
-                        plan_.microbatches};
-    worth.inFlight = inFlightOf(shape);
-    StageEdges edges(plan_.stages.size());
+    worth.inFlight = inFlightOf(shape());
+    edges.assign(plan_.stages.size(), {});
     std::vector<StageWork> works;
     for (const PlacedStage &stage : plan_.stages)
       works.push_back(*workOf(problem_, stage));
@@ -123,20 +123,17 @@ public:
                              works[s].backward + gather, works[s].weight, 0, 0});
       worth.joules += works[s].joules;
     }
-    std::vector<char> feeds = feeding();
-    for (uint32_t to = 0; to < works.size(); ++to)
-      for (uint32_t from = 0; from < to; ++from)
-        if (feeds[from * works.size() + to]) {
-          edges[to].push_back(from);
-          int64_t takes =
-              transfer(from, to, bytesBetween(problem_, plan_.stages[from], plan_.stages[to])).time;
-          if (problem_.blockingTransfers) {
-            worth.times[to].forward += takes;
-            worth.times[from].backward += takes;
-          } else {
-            worth.times[from].send = std::max(worth.times[from].send, takes);
-          }
-        }
+    for (const auto &[ends, bytes] : crossings()) {
+      auto [to, from] = ends;
+      edges[to].push_back(from);
+      int64_t takes = transfer(from, to, bytes).time;
+      if (problem_.blockingTransfers) {
+        worth.times[to].forward += takes;
+        worth.times[from].backward += takes;
+      } else {
+        worth.times[from].send = std::max(worth.times[from].send, takes);
+      }
+    }
     worth.memory.resize(groups_);
     for (size_t g = 0; g < groups_; ++g) {
       int64_t working = 0;
@@ -148,7 +145,17 @@ public:
       finish(worth, works, g);
       worth.fits &= worth.memory[g] <= kindOf(g).memory;
     }
-    worth.step = simulate(shape, worth.times, edges).step + problem_.perStep;
+    return worth;
+  }
+
+  PipelineShape shape() const {
+    return {plan_.schedule, static_cast<int64_t>(groups_), plan_.chunks, plan_.microbatches};
+  }
+
+  PlacementWorth run() {
+    StageEdges edges;
+    PlacementWorth worth = stages(edges);
+    worth.step = simulate(shape(), worth.times, edges).step + problem_.perStep;
     double seconds = static_cast<double>(worth.step) * 1e-12, tdp = 0;
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.forms[plan_.stages[g].form].devices();
@@ -179,16 +186,23 @@ private:
     return problem_.kinds[problem_.forms[plan_.stages[group].form].kind];
   }
 
-  /// [from * stages + to]; an edge of no bytes is a dependence, too.
-  std::vector<char> feeding() const {
-    std::vector<size_t> stageOf(problem_.layers.size());
-    for (size_t s = 0; s < plan_.stages.size(); ++s)
+  /// `bytesBetween` of all pairs of stages with an edge, by {to, from}; one of no bytes is a
+  /// dependence, too.
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> crossings() const {
+    std::vector<uint32_t> stageOf(problem_.layers.size());
+    for (uint32_t s = 0; s < plan_.stages.size(); ++s)
       for (Id layer : plan_.stages[s].layers)
         stageOf[layer] = s;
-    std::vector<char> feeds(plan_.stages.size() * plan_.stages.size());
+    std::map<std::tuple<uint32_t, uint32_t, Id>, int64_t> outputs; // of a layer into a stage
     for (const PlacementProblem::Edge &edge : problem_.edges)
-      feeds[stageOf[edge.from] * plan_.stages.size() + stageOf[edge.to]] = 1;
-    return feeds;
+      if (stageOf[edge.from] < stageOf[edge.to]) {
+        int64_t &most = outputs[{stageOf[edge.to], stageOf[edge.from], edge.from}];
+        most = std::max(most, edge.bytes);
+      }
+    std::map<std::pair<uint32_t, uint32_t>, int64_t> crossings;
+    for (const auto &[output, bytes] : outputs)
+      crossings[{std::get<0>(output), std::get<1>(output)}] += bytes;
+    return crossings;
   }
 
   StageTransfer transfer(uint32_t from, uint32_t to, int64_t bytes) const {
@@ -227,6 +241,11 @@ private:
 };
 
 } // namespace
+
+PlacementWorth stagesOf(const PlacementProblem &problem, const Placement &plan,
+                        std::vector<std::vector<uint32_t>> &edges) {
+  return Judging(problem, plan).stages(edges);
+}
 
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan) {
   return Judging(problem, plan).run();

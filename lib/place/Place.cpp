@@ -1,0 +1,185 @@
+#include "lib/place/Place.h"
+#include "lib/place/PlaceConfigurations.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <queue>
+
+namespace accord {
+using namespace placing;
+
+bool meets(const PlacementProblem &problem, const PlacementWorth &worth) {
+  const PlacementProblem::Limits &limits = problem.limits;
+  return (limits.step <= 0 || worth.step <= limits.step) &&
+         (limits.watts <= 0 || worth.joules <= limits.watts * static_cast<double>(worth.step) * 1e-12) &&
+         (limits.devices <= 0 || worth.devices <= limits.devices) &&
+         (limits.joules <= 0 || worth.joules <= limits.joules) &&
+         (limits.price <= 0 || worth.price <= limits.price);
+}
+
+namespace {
+
+constexpr size_t MostSets = 40'000;
+
+bool later(const Configuration &a, const Configuration &b) {
+  return std::tie(a.bound, a.microbatches, a.schedule, a.chunks, a.fewest, a.forms) >
+         std::tie(b.bound, b.microbatches, b.schedule, b.chunks, b.fewest, b.forms);
+}
+
+class Placer {
+public:
+  Placer(const PlacementProblem &problem, const PlaceOptions &options)
+      : options_(options), space_(problem, MostSets), keeps_(space_),
+        all_(space_, options.fewestStages) {
+    answer_.gap = options.gap;
+    answer_.stop = options.stop;
+    answer_.budget = int64_t{10'000} << std::min(options.effort, 40u);
+  }
+
+  PlacementResult run() {
+    if (!all_.complete)
+      answer_.leave(0);
+    count_ = all_.list.size();
+    bound();
+    search();
+    PlacementResult result;
+    result.plan = answer_.plan;
+    result.worth = answer_.worth;
+    result.value = answer_.plan ? answer_.value : 0;
+    result.bound = std::min(answer_.open, answer_.value);
+    result.examined = answer_.examined;
+    result.pruned = answer_.pruned;
+    result.proof = proof(result);
+    return result;
+  }
+
+private:
+  /// Bounds, tables and first plans, by increasing bound.
+  void bound() {
+    std::vector<Configuration> heap = std::move(all_.list);
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Configuration one = std::move(heap.back());
+      heap.pop_back();
+      if (answer_.useless(one.bound)) {
+        answer_.pruned += heap.size() + 1;
+        return;
+      }
+      if (answer_.over()) {
+        answer_.leave(one.bound);
+        return;
+      }
+      auto again = [&](Configuration &&next) {
+        if (answer_.useless(next.bound)) {
+          ++answer_.pruned;
+          return;
+        }
+        heap.push_back(std::move(next));
+        std::push_heap(heap.begin(), heap.end(), later);
+      };
+      if (one.fewest < one.most) {
+        Configuration low = one, high = one;
+        low.most = one.fewest + (one.most - one.fewest) / 2;
+        high.fewest = low.most + 1;
+        for (Configuration *half : {&low, &high}) {
+          half->bound = std::max(one.bound, all_.boundOf(*half));
+          ++count_;
+          again(std::move(*half));
+        }
+        --count_;
+        continue;
+      }
+      if (one.step == 0) {
+        Shape shape(space_, keeps_, one, answer_);
+        shape.seed();
+        if (double proved = shape.table(); proved > one.bound)
+          one.bound = proved;
+        one.step = 1;
+        report("bounds", one.bound);
+        again(std::move(one));
+        continue;
+      }
+      open_.push_back(std::move(one));
+    }
+  }
+
+  /// What bounds leave open, to the end or to a limit; what is left then once more.
+  void search() {
+    for (int round = 0; round < 2; ++round) {
+      std::vector<Configuration> open = std::move(open_);
+      open_.clear();
+      for (size_t i = 0; i < open.size(); ++i) {
+        const Configuration &one = open[i];
+        if (answer_.useless(one.bound)) {
+          ++answer_.pruned;
+          continue;
+        }
+        if (answer_.over()) {
+          answer_.leave(one.bound);
+          continue;
+        }
+        Shape shape(space_, keeps_, one, answer_);
+        double bound = std::max(one.bound, shape.table());
+        report("search", bound);
+        if (answer_.useless(bound))
+          continue;
+        double before = answer_.open;
+        int64_t work = round == 0 ? std::min<int64_t>(20'000, answer_.budget / 4)
+                                  : answer_.budget / 2;
+        if (shape.search(work, bound) || round == 1)
+          continue;
+        answer_.open = before; // it is looked at again
+        open_.push_back(one);
+        open_.back().bound = bound;
+      }
+    }
+  }
+
+  void report(const char *phase, double bound) {
+    if (!options_.progress)
+      return;
+    double known = std::min({answer_.open, answer_.value, bound});
+    if (answer_.value == reported_.incumbent && known == reported_.bound)
+      return;
+    reported_ = {phase, answer_.value, known};
+    PlaceProgress progress = reported_;
+    if (!answer_.plan)
+      progress.incumbent = 0;
+    options_.progress(progress);
+  }
+
+  std::string proof(const PlacementResult &result) const {
+    std::string how = fmt::format(
+        "lower bounds of {} configurations (micro-batches, schedule, chunks, groups, forms), dynamic "
+        "program over {} of the layers, depth-first search of what they left open",
+        count_,
+        space_.linear     ? std::string("cuts of the chain")
+        : space_.complete ? fmt::format("{} down-sets", space_.last() + 1)
+                          : fmt::format("prefixes of one order, as there are more than {} down-sets",
+                                        MostSets));
+    if (!result.plan)
+      return (std::isinf(result.bound) ? "no plan fits: " : "no plan was found: ") + how;
+    if (result.bound >= result.value)
+      return "optimal: " + how;
+    if (options_.stop && options_.stop->load())
+      return "stopped: " + how;
+    return fmt::format("within {:.4g} %: {}", 100 * result.gap(), how);
+  }
+
+  const PlaceOptions &options_;
+  Space space_;
+  Keeps keeps_;
+  Configurations all_;
+  Answer answer_;
+  std::vector<Configuration> open_;
+  size_t count_ = 0;
+  PlaceProgress reported_;
+};
+
+} // namespace
+
+PlacementResult place(const PlacementProblem &problem, const PlaceOptions &options) {
+  return Placer(problem, options).run();
+}
+
+} // namespace accord

@@ -1,0 +1,166 @@
+#include "lib/place/PlaceConfigurations.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace accord::placing {
+
+Configurations::Configurations(const Space &space, int64_t fewestStages)
+    : space_(space), problem_(space.problem), fewest_(std::max<int64_t>(1, fewestStages)),
+      counts_(problem_.classes.size()) {
+  for (const PlacementProblem::Layer &layer : problem_.layers)
+    ++counts_[layer.of];
+  std::map<int64_t, std::vector<Id>> bySamples;
+  for (Id form = 0; form < problem_.forms.size(); ++form) {
+    rates_.push_back(ratesOf(problem_, form));
+    const PlacementProblem::Form &one = problem_.forms[form];
+    if (one.data > 0 && one.microbatch > 0 && one.data <= problem_.batch / one.microbatch &&
+        problem_.batch % (one.data * one.microbatch) == 0 &&
+        one.devices() <= problem_.kinds[one.kind].devices)
+      bySamples[one.data * one.microbatch].push_back(form);
+  }
+  for (const auto &[samples, with] : bySamples)
+    forms(samples, with);
+}
+
+/// Which forms groups may have together: one of each kind, or any.
+void Configurations::forms(int64_t samples, const std::vector<Id> &with) {
+  int64_t microbatches = problem_.batch / samples;
+  if (!problem_.sameForm) {
+    add(microbatches, with, false);
+    return;
+  }
+  std::vector<std::vector<Id>> byKind(problem_.kinds.size());
+  for (Id form : with)
+    byKind[problem_.forms[form].kind].push_back(form);
+  std::vector<Id> chosen;
+  size_t tried = 0;
+  std::function<void(size_t)> choose = [&](size_t kind) {
+    if (++tried > 400'000) {
+      complete = false;
+      return;
+    }
+    if (kind == byKind.size()) {
+      if (!chosen.empty())
+        add(microbatches, chosen, true);
+      return;
+    }
+    choose(kind + 1);
+    for (Id form : byKind[kind]) {
+      chosen.push_back(form);
+      choose(kind + 1);
+      chosen.pop_back();
+    }
+  };
+  choose(0);
+}
+
+void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, bool each) {
+  auto layers = static_cast<int64_t>(problem_.layers.size());
+  // Groups: each takes the devices of the smallest form of its kind at least.
+  int64_t most = 0, fewestDevices = INT64_MAX;
+  for (size_t kind = 0; kind < problem_.kinds.size(); ++kind) {
+    int64_t smallest = 0;
+    for (Id form : forms)
+      if (problem_.forms[form].kind == kind)
+        smallest = smallest ? std::min(smallest, problem_.forms[form].devices())
+                            : problem_.forms[form].devices();
+    if (smallest)
+      most += problem_.kinds[kind].devices / smallest,
+          fewestDevices = std::min(fewestDevices, smallest);
+  }
+  if (problem_.limits.devices > 0)
+    most = std::min(most, problem_.limits.devices / fewestDevices);
+  if (problem_.mostStages > 0)
+    most = std::min(most, problem_.mostStages);
+  int64_t fewest = std::max(fewest_, each ? static_cast<int64_t>(forms.size()) : 1);
+  auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+    if (from > to)
+      return;
+    Configuration one{schedule, microbatches, chunks, from, to, forms, each, 0, 0};
+    one.bound = boundOf(one);
+    if (!std::isinf(one.bound))
+      list.push_back(std::move(one));
+  };
+  auto schedules = problem_.schedules;
+  std::sort(schedules.begin(), schedules.end());
+  schedules.erase(std::unique(schedules.begin(), schedules.end()), schedules.end());
+  auto chunks = problem_.chunks;
+  std::sort(chunks.begin(), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+  for (PipelineSchedule schedule : schedules) {
+    if (schedule != PipelineSchedule::Interleaved) {
+      put(schedule, 1, fewest, std::min(most, layers));
+      continue;
+    }
+    for (int64_t v : chunks)
+      if (v >= 2)
+        for (int64_t p = fewest; p <= std::min({most, layers / v, microbatches}); ++p)
+          if (microbatches % p == 0)
+            put(schedule, v, p, p);
+  }
+}
+
+double Configurations::boundOf(const Configuration &configuration) const {
+  // The least of each layer in any of the forms.
+  double total = 0, most = 0, joules = 0, resident = 0, ratio = 1, memory = 0;
+  for (Id form : configuration.forms)
+    memory = std::max(memory,
+                      static_cast<double>(problem_.kinds[problem_.forms[form].kind].memory));
+  bool split = configuration.schedule == PipelineSchedule::ZeroBubble;
+  for (Id of = 0; of < counts_.size(); ++of) {
+    if (counts_[of] == 0)
+      continue;
+    double time = INFINITY, energy = INFINITY, bytes = INFINITY;
+    for (Id form : configuration.forms) {
+      const auto &cost = problem_.classes[of].costs[form];
+      if (!cost || cost->keeps.empty())
+        continue;
+      int64_t again = INT64_MAX, working = INT64_MAX;
+      for (const PlacementProblem::Keep &keep : cost->keeps)
+        again = std::min(again, keep.again), working = std::min(working, keep.kept + keep.working);
+      auto all = static_cast<double>(cost->forward + cost->backward + cost->weight + again);
+      time = std::min(time, all);
+      energy = std::min(energy, cost->joules);
+      bytes = std::min(bytes, static_cast<double>(cost->resident));
+      if (all > 0) // of ZeroBubble the weight gradients may end beside later groups' passes
+        ratio = std::min(ratio, split ? static_cast<double>(cost->forward) / all : 1);
+      if (cost->resident + working > problem_.kinds[problem_.forms[form].kind].memory &&
+          configuration.forms.size() == 1)
+        return INFINITY;
+    }
+    if (std::isinf(time))
+      return INFINITY;
+    auto n = static_cast<double>(counts_[of]);
+    total += n * time, joules += n * energy, resident += n * bytes;
+    most = std::max(most, time);
+  }
+  auto fewest = configuration.fewest, groups = configuration.most;
+  if (resident > static_cast<double>(groups) * memory)
+    return INFINITY;
+  auto m = static_cast<double>(configuration.microbatches), p = static_cast<double>(groups);
+  total += static_cast<double>(fewest * configuration.chunks * problem_.perMicrobatch);
+  // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s, for
+  // each s, where rho is the share of a stage's work that is on that way. Its least over all shares
+  // w of the total makes all of these equal: total * rho / (1 - (1 - rho / m)^p).
+  double factor = m / p;
+  if (space_.chain && configuration.chunks == 1 && ratio > 1e-9)
+    factor = std::max(factor, ratio / (1 - std::pow(1 - ratio / m, p)));
+  double step = std::max(total * factor,
+                         m * (most + static_cast<double>(configuration.chunks *
+                                                         problem_.perMicrobatch)));
+  Rates rates, smallest = rates_[configuration.forms[0]];
+  for (Id form : configuration.forms)
+    smallest = least(smallest, rates_[form]);
+  int64_t left = fewest;
+  if (configuration.each)
+    for (Id form : configuration.forms)
+      rates += rates_[form], --left;
+  left = std::max<int64_t>(left, 0);
+  auto n = static_cast<double>(left);
+  rates += {n * smallest.watts, n * smallest.price, n * smallest.tdp, left * smallest.devices};
+  return valueOf(problem_, step * (1 - 1e-12) + static_cast<double>(problem_.perStep), rates,
+                 joules);
+}
+
+} // namespace accord::placing

@@ -1,0 +1,28 @@
+// All configurations of a problem and a lower bound of each that costs nothing.
+#pragma once
+#include "lib/place/PlaceShape.h"
+
+namespace accord::placing {
+
+class Configurations {
+public:
+  Configurations(const Space &space, int64_t fewestStages);
+
+  std::vector<Configuration> list;
+  bool complete = true; ///< none left out
+
+  /// Least value of any of its plans, whatever the number of groups in its range.
+  double boundOf(const Configuration &configuration) const;
+
+private:
+  void forms(int64_t samples, const std::vector<Id> &with);
+  void add(int64_t microbatches, const std::vector<Id> &forms, bool each);
+
+  const Space &space_;
+  const PlacementProblem &problem_;
+  int64_t fewest_;
+  std::vector<int64_t> counts_;               ///< layers by class
+  std::vector<Rates> rates_;                  ///< by form
+};
+
+} // namespace accord::placing

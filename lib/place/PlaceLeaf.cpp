@@ -1,0 +1,156 @@
+// Plans whose stages are chosen: what each group keeps, a last bound, and the judge.
+#include "lib/place/Place.h"
+#include "lib/place/PlaceShape.h"
+#include <algorithm>
+
+namespace accord::placing {
+
+/// Lower bound of the simulated step from the exact times of the stages: each is a path through
+/// what any run of the schedule must do one after the other.
+int64_t Shape::stepAtLeast(const PlacementWorth &worth, const StageEdges &edges) const {
+  auto p = static_cast<size_t>(groups_), v = static_cast<size_t>(configuration_.chunks);
+  int64_t m = microbatches_;
+  bool split = configuration_.schedule == PipelineSchedule::ZeroBubble;
+  const auto &times = worth.times;
+  // Longest paths of first forward passes to, and of last backward passes from, each stage.
+  std::vector<int64_t> head(times.size()), tail(times.size());
+  for (size_t s = 0; s < times.size(); ++s)
+    for (uint32_t from : edges[s]) {
+      head[s] = std::max(head[s], head[from] + times[from].forward + times[from].send);
+      int64_t back = times[from].backward + (split ? 0 : times[from].weight);
+      tail[s] = std::max(tail[s], tail[from] + back + times[from].send);
+    }
+  // From a stage's last backward pass until its own and all earlier groups have finished.
+  std::vector<int64_t> after(times.size());
+  for (size_t s = 0; s < p; ++s) {
+    after[s] = times[s].finish;
+    for (uint32_t from : edges[s])
+      after[s] = std::max(after[s], times[from].send + times[from].backward + times[from].weight +
+                                        (split ? times[from].finish : after[from]));
+    if (split)
+      for (uint32_t from : edges[s])
+        after[s] = std::max(after[s], times[from].send + times[from].backward + after[from]);
+  }
+  int64_t step = 0;
+  for (size_t g = 0; g < p; ++g) {
+    int64_t work = 0, mine = 0, weights = 0;
+    for (size_t c = 0; c < v; ++c)
+      work += times[c * p + g].forward + times[c * p + g].backward + times[c * p + g].weight,
+          weights += times[c * p + g].weight;
+    if (split) {
+      int64_t held = std::min(m, groups_);
+      step = std::max({step, head[g] + m * work + times[g].finish,
+                       head[g] + m * work - held * weights + after[g],
+                       head[g] + m * work - held * weights + weights + times[g].finish});
+    } else {
+      step = std::max(step, head[g] + m * work + after[g]);
+    }
+    // Interleaved, micro-batch 0 reaches chunk c of a group when the first group has run m' = p
+    // micro-batches through all chunks before, which this group, too, has done by then.
+    if (v > 1 && space_.chain && m >= groups_) {
+      int64_t first = 0;
+      for (size_t c = 0; c < v; ++c) {
+        int64_t reach = first - mine;
+        for (size_t other = 0; other < g; ++other)
+          reach += times[c * p + other].forward + times[c * p + other].send;
+        step = std::max(step, reach + m * work + after[g]);
+        first += groups_ * times[c * p].forward;
+        mine += groups_ * times[c * p + g].forward;
+      }
+    }
+  }
+  if (configuration_.schedule == PipelineSchedule::GPipe && space_.chain) {
+    // All forward passes leave the last stage before any backward pass: two flow shops in a row.
+    int64_t forward = 0, backward = 0, mostForward = 0, mostBackward = 0;
+    for (const StageTimes &time : times) {
+      forward += time.forward + time.send;
+      backward += time.backward + time.weight + time.send;
+      mostForward = std::max(mostForward, time.forward);
+      mostBackward = std::max(mostBackward, time.backward + time.weight);
+    }
+    forward -= times.back().send, backward -= times.back().send;
+    step = std::max(step, forward + backward + (m - 1) * (mostForward + mostBackward));
+  }
+  return step;
+}
+
+double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
+  auto p = static_cast<size_t>(groups_);
+  if (configuration_.each)
+    for (Id form : configuration_.forms)
+      if (std::none_of(stages.begin(), stages.end(), [&](auto &one) { return one.form == form; }))
+        return INFINITY;
+  Placement plan;
+  plan.schedule = configuration_.schedule;
+  plan.chunks = configuration_.chunks;
+  plan.microbatches = microbatches_;
+  for (const Placed &stage : stages)
+    plan.stages.push_back({space_.layersBetween(stage.from, stage.to), stage.form, {}});
+  // With a fixed order of passes, less recomputation never makes a step longer: its last pass is
+  // that of the first chunk, and what it hides less of the exchange it takes less itself.
+  bool monotone = configuration_.schedule != PipelineSchedule::ZeroBubble &&
+                  problem_.limits.watts <= 0 && problem_.hidden <= 1 &&
+                  (problem_.hidden <= 0 || configuration_.chunks == 1);
+  bool energy = problem_.objective == PlacementObjective::Energy || problem_.limits.joules > 0;
+  std::vector<Keeps::Options> options;
+  for (size_t g = 0; g < p; ++g) {
+    std::vector<Part> parts;
+    for (size_t s = g; s < stages.size(); s += p)
+      parts.push_back({stages[s].from, stages[s].to, inFlight_[s]});
+    const PlacementProblem::Form &form = problem_.forms[stages[g].form];
+    options.push_back(keeps_.options(stages[g].form, parts, problem_.kinds[form.kind].memory,
+                                     !exhaustive ? Keeps::Which::Least
+                                     : !monotone ? Keeps::Which::All
+                                     : energy    ? Keeps::Which::Front
+                                                 : Keeps::Which::Times));
+    complete_ &= options.back().exact;
+    if (options.back().list.empty())
+      return INFINITY;
+  }
+  double best = INFINITY;
+  Rates rates = ratesAtLeast(stages);
+  int64_t tries = 4096;
+  std::function<void(size_t)> choose = [&](size_t g) {
+    if (tries <= 0 || (exhaustive && answer_.over())) {
+      complete_ = false;
+      return;
+    }
+    if (g < p) {
+      for (const KeepOption &option : options[g].list) {
+        for (size_t c = 0; c < option.keeps.size(); ++c)
+          plan.stages[c * p + g].keeps = option.keeps[c];
+        choose(g + 1);
+      }
+      return;
+    }
+    --tries;
+    StageEdges edges;
+    PlacementWorth worth = stagesOf(problem_, plan, edges);
+    answer_.budget -= static_cast<int64_t>(10 * stages.size());
+    for (size_t i = 0; i < p; ++i)
+      if (worth.memory[i] > problem_.kinds[problem_.forms[stages[i].form].kind].memory)
+        return;
+    double bound = value(static_cast<double>(stepAtLeast(worth, edges)), rates);
+    if (answer_.useless(bound)) {
+      best = std::min(best, bound);
+      return;
+    }
+    worth = judge(problem_, plan);
+    ++answer_.examined;
+    answer_.budget -= static_cast<int64_t>(stages.size()) * microbatches_;
+    if (!worth.fits || !meets(problem_, worth))
+      return;
+    best = std::min(best, worth.value);
+    if (answer_.seen)
+      answer_.seen(plan, worth);
+    if (worth.value < answer_.value) {
+      answer_.value = worth.value;
+      answer_.plan = plan;
+      answer_.worth = std::move(worth);
+    }
+  };
+  choose(0);
+  return best;
+}
+
+} // namespace accord::placing

@@ -1,0 +1,169 @@
+// One configuration with its number of groups: what its stages take at least, how these bounds
+// combine, and the search for its best plan.
+#pragma once
+#include "lib/place/Judge.h"
+#include "lib/place/PlaceKeeps.h"
+#include "lib/place/PlaceRates.h"
+#include "lib/place/Pipeline.h"
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace accord::placing {
+
+/// Of which micro-batches, schedule, chunks and forms; the groups are `fewest` to `most`.
+struct Configuration {
+  PipelineSchedule schedule = PipelineSchedule::OneFOneB;
+  int64_t microbatches = 1, chunks = 1, fewest = 1, most = 1;
+  std::vector<Id> forms; ///< that groups may have; if `each`, each of them in some group
+  bool each = false;
+  double bound = 0; ///< of the value
+  unsigned step = 0; ///< what was done for it so far
+};
+
+/// What all configurations share.
+struct Answer {
+  std::optional<Placement> plan;
+  PlacementWorth worth;
+  double value = INFINITY;
+  double open = INFINITY; ///< least bound of what was left without having been searched
+  double gap = 0;
+  uint64_t examined = 0, pruned = 0;
+  int64_t budget = 0; ///< work left
+  const std::atomic<bool> *stop = nullptr;
+  std::function<void(const Placement &, const PlacementWorth &)> seen; ///< each plan judged
+
+  bool over() const { return budget <= 0 || (stop && stop->load(std::memory_order_relaxed)); }
+  /// Whether something of this bound is no use; if so, it is noted as left.
+  bool useless(double bound) {
+    if (bound < value && (gap <= 0 || bound < value - gap * std::abs(value)))
+      return false;
+    leave(bound);
+    return true;
+  }
+  void leave(double bound) { open = std::min(open, bound); }
+};
+
+/// A stage's times, none of them more than in any plan.
+struct StageBound {
+  int64_t forward = 0, backward = 0, weight = 0, finish = 0, send = 0;
+  int64_t work() const { return forward + backward + weight; }
+};
+
+/// How long a suffix of the pipeline takes, from when its first stage may begin: until its last
+/// gradient leaves it, and until all of it is finished. Neither is more than it really is:
+/// - a group runs all passes of its m micro-batches: w = F + B + W each;
+/// - where each stage waits for the one before it, the suffix behind a stage begins no earlier than
+///   after the stage's first forward pass, and its last gradient is followed by the stage's last
+///   backward pass. Neither needs equal stages, nor an order of the passes between.
+/// - Of ZeroBubble, at most `held` weight gradients are left when the last backward pass ends, and
+///   its own comes after it.
+struct Span {
+  int64_t leave = 0, end = 0;
+};
+
+class Shape {
+public:
+  Shape(const Space &space, Keeps &keeps, const Configuration &configuration, Answer &answer);
+
+  /// Judges plans that are easily made.
+  void seed();
+  /// The dynamic program. Returns the bound of the value that it proves; what only plans no better
+  /// than the answer at hand can do is left out.
+  double table();
+  /// Depth first, within `work`; true if nothing is left to be searched.
+  bool search(int64_t work, double bound);
+
+private:
+  struct Cell {
+    int64_t leave, end;
+    uint32_t next, form, state;
+  };
+  struct Placed {
+    uint32_t from, to;
+    Id form;
+  };
+  struct Prefix;
+
+  // PlaceShape.cpp
+  int64_t chunkOf(int64_t stage) const { return stage / groups_; }
+  std::optional<StageBound> stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
+                                    int64_t memory);
+  int64_t transferAtLeast(Id form, int64_t bytes, int64_t stage) const;
+  Span extend(const Span &behind, const StageBound &stage, bool last) const;
+  double value(double step, const Rates &rates) const {
+    return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_);
+  }
+  Rates ratesAtLeast(const std::vector<Placed> &stages) const;
+  int64_t longest() const; ///< step below the answer's value, without perStep
+  // PlaceTable.cpp
+  template <typename Visit> void stagesFrom(uint32_t from, uint32_t most, Visit visit);
+  void windows(int64_t limit);
+  void listStates();
+  Cell *cellAt(int64_t stage, uint32_t node, uint32_t state);
+  // PlaceSeed.cpp
+  std::optional<std::vector<Placed>> greedy(int64_t bottleneck, int64_t share);
+  uint32_t reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck, int64_t memory);
+  void improve(std::vector<Placed> stages);
+  // PlaceDive.cpp
+  void dive(Prefix &prefix, uint32_t node);
+  // PlaceLeaf.cpp
+  /// Least value of a plan with these stages that was judged, infinite if none was. Unless all
+  /// choices of what is kept were looked at, `complete_` is unset.
+  double leaf(const std::vector<Placed> &stages, bool exhaustive);
+  int64_t stepAtLeast(const PlacementWorth &worth, const StageEdges &edges) const;
+
+  const Space &space_;
+  Keeps &keeps_;
+  const PlacementProblem &problem_;
+  const Configuration &configuration_;
+  Answer &answer_;
+  int64_t groups_, stages_, microbatches_;
+  std::vector<int64_t> inFlight_;
+  std::vector<Rates> rates_; ///< by position in `forms`
+  Rates least_;
+  double joules_ = 0;
+  std::vector<int64_t> chainForward_, chainBackward_; ///< of layers, when not a chain
+  std::vector<uint32_t> line_; ///< nodes, each a layer more than the one before it
+  // The table.
+  bool tabled_ = false, collapsed_ = false;
+  std::vector<uint32_t> low_, high_; ///< by stage: nodes where it may begin
+  std::vector<std::vector<std::vector<int64_t>>> states_; ///< by groups: devices used by kind
+  std::vector<std::vector<int64_t>> follow_; ///< by groups: [state * forms + form]: state, or -1
+  std::vector<std::vector<Cell>> cells_;
+  std::vector<uint32_t> stamp_;
+  uint32_t stamps_ = 0;
+  int64_t work_ = 0;
+  bool complete_ = true;
+};
+
+/// Calls `visit` with the sets that contain `from`, up to `most` layers long, until it says that
+/// larger ones are no use.
+template <typename Visit> void Shape::stagesFrom(uint32_t from, uint32_t most, Visit visit) {
+  if (space_.above(0).empty()) { // a line
+    for (uint32_t to = from + 1; to <= most && visit(to); ++to)
+      ;
+    return;
+  }
+  if (stamp_.empty())
+    stamp_.assign(space_.last() + 1, 0);
+  ++stamps_;
+  std::vector<uint32_t> queue{from};
+  for (size_t at = 0; at < queue.size(); ++at)
+    for (uint32_t to : space_.above(queue[at]))
+      if (stamp_[to] != stamps_) {
+        stamp_[to] = stamps_;
+        uint32_t mine = stamps_;
+        if (visit(to))
+          queue.push_back(to);
+        stamps_ = mine;
+      }
+}
+
+/// Micro-batches in flight by stage; as `inFlightOf`, which it asks for fewer micro-batches where
+/// more change nothing.
+std::vector<int64_t> roomOf(PipelineSchedule schedule, int64_t groups, int64_t chunks,
+                            int64_t microbatches);
+
+} // namespace accord::placing
