@@ -69,9 +69,10 @@ Room::Room(const LoadGraph &graph, const StageRules &rules, int64_t limit)
       whole.memory += node.memory;
       order.push_back(&node);
     }
-  std::stable_sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
-    return static_cast<__int128>(a->time) * b->processorTime >
-           static_cast<__int128>(b->time) * a->processorTime;
+  std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
+    __int128 left = static_cast<__int128>(a->time) * b->processorTime,
+             right = static_cast<__int128>(b->time) * a->processorTime;
+    return left != right ? left > right : a < b; // of one array
   });
   for (size_t count = 1; count < off.size(); ++count) {
     double room = static_cast<double>(limit - 1) * static_cast<double>(count), saved = 0;

@@ -293,8 +293,7 @@ TEST(LoadTest, MalformedProblemsAreRefused) {
   EXPECT_TRUE(refused([](LoadProblem &p) { p.accelerators = 0; }));
 }
 
-// Tarnawski et al., NeurIPS 2020, table 1, contiguous: 33.77, 32.91 and 27.92, with more digits from
-// its program.
+// What the dynamic program of Tarnawski et al. (NeurIPS 2020) prints for its own inputs.
 TEST(LoadTest, PublishedOptima) {
   auto folder = accord::testing::sharedData("dnn-partitioning");
   struct Case {
