@@ -139,13 +139,15 @@ std::vector<Issue> verify(const PlacementProblem &problem, const PlacementResult
   }
   if (!issues.empty())
     return issues;
-  // Without a plan the claim is that there is none, whatever its objective.
+  // Without a plan, an infinite bound states that there is none, a finite one that none was found.
   BoundProof proof =
       proveBound(problem, result.plan ? result.bound : INFINITY, options.effort, options.passes);
-  if (proof.better)
+  if (proof.better && !result.plan && std::isfinite(result.bound) && proof.value >= result.bound)
+    trust(fmt::format("that no plan was found: there is one of objective {}", proof.value));
+  else if (proof.better)
     issues.push_back(
         {"A0906",
-         result.plan
+         result.plan || std::isfinite(result.bound)
              ? fmt::format("no plan's objective is stated to be less than {}, but "
                            "one has {}",
                            result.bound, proof.value)

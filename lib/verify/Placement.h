@@ -16,7 +16,7 @@ struct PlacementProof {
 /// memory of a group · A0951 times, micro-batches in flight, devices, joules or price · A0905
 /// the value · A0904 more memory than a device has · A0952 a limit passed · A0906 a bound above
 /// the value, or above a plan that the proof found. Numbers that are no integers may differ by
-/// 1e-9 of themselves.
+/// 1e-9 of themselves. Without a plan: none fits if the bound is infinite, else none was found.
 ///
 /// The bound is proved by `proveBound` (PlacementBound.h); sentences of what it could not prove,
 /// and of a step too long to replay, are added to `trusted`.

@@ -271,9 +271,15 @@ TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
       EXPECT_TRUE(!issues.empty() || !trusted.empty());
       found += !issues.empty() && issues[0].code == "A0906";
     }
+    // No plan was found, and then that there is none.
+    PlacementResult none;
+    trusted.clear();
+    EXPECT_TRUE(verify(p, none, &trusted).empty());
+    EXPECT_FALSE(trusted.empty());
+    none.bound = INFINITY;
     trusted.clear();
     ++denied;
-    std::vector<Issue> issues = verify(p, PlacementResult{}, &trusted);
+    std::vector<Issue> issues = verify(p, none, &trusted);
     EXPECT_TRUE(!issues.empty() || !trusted.empty());
     deniedFound += !issues.empty();
   }
