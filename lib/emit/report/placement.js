@@ -103,9 +103,9 @@ function others() {
   const change = v => { const c = base ? v / base - 1 : 0; return el("span", { class: Math.abs(c) < 5e-4 ? "quiet" : c < 0 ? "better" : "worse" }, (c >= 0 ? "+" : "−") + trim(Math.abs(c) * 100, 3) + " %"); };
   if (data.runnersUp.length) {
     byId("runners").hidden = false;
-    const row = (r, first) => line([[r.degrees + (first ? " (this plan)" : "")], [scheduleNames[r.schedule]], [String(r.microbatch), "n"], [String(r.devices), "n"], [seconds(r.step), "n"], [inUnit(r.value), "n"], [first ? "" : change(r.value), "n"], [percent(r.bubble), "n"],
+    const row = (r, first) => line([[r.degrees + (first ? " (this plan)" : "")], [scheduleNames[r.schedule]], [String(r.microbatch), "n"], [String(r.devices), "n"], [seconds(r.step), "n"], ...(data.unit === "s" ? [] : [[inUnit(r.value), "n"]]), [first ? "" : change(r.value), "n"], [percent(r.bubble), "n"],
       [`${bytes(r.memory)} (${percent(r.memory / (r.capacity || 1))})${r.fits ? "" : " does not fit"}`, "n"]]);
-    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], [words(data.objective), "n"], ["", "n"], ["bubble", "n"], ["fullest device", "n"]]),
+    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], ...(data.unit === "s" ? [] : [[words(data.objective), "n"]]), ["", "n"], ["bubble", "n"], ["fullest device", "n"]]),
       el("tbody", {}, ...(data.feasible ? [row({ degrees: data.degrees, schedule: data.schedule, microbatch: data.microbatch, devices: h.devices, step: h.step, value: h.value, bubble: h.bubble, memory: h.memory, capacity: h.capacity, fits: true }, true)] : []), ...data.runnersUp.map(r => row(r, false))));
   }
   if (data.whatIf.length) {
