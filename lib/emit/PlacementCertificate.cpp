@@ -173,6 +173,7 @@ json::Value write(const PlacementWorth &w) {
 } // namespace
 
 json::Value placementCertificate(const PlacementPlan &plan) {
+  // An infinite bound, that nothing fits, is null.
   json::Object result{{"value", plan.result.value},
                       {"bound", plan.result.bound},
                       {"proof", jsonString(plan.result.proof)},

@@ -278,7 +278,12 @@ bool read(const json::Value &value, Path at, PlacementResult &r, const Placement
   };
   Fields f(value, at);
   f.number("value", r.value)
-      .number("bound", r.bound)
+      .read("bound",
+            [&](const json::Value &v, Path p) {
+              if (v.getAsNull())
+                return r.bound = std::numeric_limits<double>::infinity(), true;
+              return Fields::readNumber(v, p, r.bound);
+            })
       .text("proof", r.proof)
       .read("examined", count(r.examined))
       .read("pruned", count(r.pruned))

@@ -6,6 +6,7 @@
 #include "lib/emit/PlacementSummary.h"
 #include "lib/emit/PlacementTrace.h"
 #include "gtest/gtest.h"
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -65,9 +66,11 @@ TEST(EmitPlacement, CertificateComesBackBitForBit) {
 
 TEST(EmitPlacement, WithoutAPlan) {
   PlacementPlan plan = test::infeasiblePlacement();
+  plan.result.bound = std::numeric_limits<double>::infinity(); // that none fits
   auto back = placementFromCertificate(certificate(plan), "placement.json");
   ASSERT_TRUE(bool(back)) << llvm::toString(back.takeError());
   EXPECT_FALSE(back->result.plan);
+  EXPECT_EQ(back->result.bound, plan.result.bound);
   EXPECT_EQ(back->conflicts.at(0).line, 31u);
   EXPECT_EQ(toJson(plan).getAsObject()->getString("status"), StringRef("infeasible"));
   EXPECT_NE(placementSummary(plan, {}, {}).find("16.9 GiB more memory"), std::string::npos);

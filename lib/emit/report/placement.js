@@ -48,7 +48,7 @@ function pipeline() {
   byId("timeline").setAttribute("aria-label", `Passes of one step of ${seconds(h.step)} on ${data.groups.length} device groups, bubbles ${percent(h.bubble)}`);
   const seen = new Set(data.slices.flatMap(flat => flat.filter((_, i) => i % 7 === 0)));
   byId("phases").append(...data.sliceKinds.filter((k, i) => seen.has(i) && k !== "summary").map(k => el("span", {}, swatch(k), k === "backward" && !seen.has(2) ? "backward, both gradients" : words(k))),
-    el("span", {}, el("i", { class: "bubble" }), `bubble, ${percent(h.bubble)} of the devices' time`), ...(data.chunks > 1 ? [el("span", {}, "paler: later chunks of a device")] : []));
+    el("span", {}, el("i", { class: "bubble" }), `bubble, ${percent(h.bubble)} of the devices' time`), ...(data.chunks > 1 ? [el("span", {}, "fainter: later chunks of a device")] : []));
   const button = (text, action, label) => byId("views").append(el("button", { type: "button", onclick: action, "aria-label": label || text }, text));
   const one = data.stages.reduce((s, x) => s + x.forward + x.backward, 0);
   button("−", () => timeline.zoomBy(2), "zoom out");
@@ -84,9 +84,18 @@ function tables() {
         [i < groups ? bytes(g.memory.reduce((a, b) => a + b, 0)) : "", "n"], ...(named ? [[s.recompute]] : [])]);
     })));
   const wide = inside => (inside ? "inside a server" : "between servers");
-  const rows = data.communication.map(c => [[`activations, stage ${c.from} → ${c.to}, gradients back`], [wide(c.inside)], [bytes(c.bytes), "n"], [picos(c.time), "n"], [`${2 * data.microbatches} ×`, "n"], [picos(c.time * 2 * data.microbatches), "n"]]);
-  data.groups.forEach((g, i) => { if (g.data > 1) rows.push([[`gradients of stage ${i}, ${g.data} replicas`], [wide(g.together >= g.data)], [bytes(g.gradients), "n"], [picos(g.exchange), "n"], ["once", "n"], [`${picos(g.step[data.shares.indexOf("exchange")])} not hidden`, "n"]]); });
-  byId("communication").append(el("caption", {}, "of one device; collectives inside of layers are part of forward and backward"), head([["what"], ["where"], ["bytes", "n"], ["time", "n"], ["in a step", "n"], ["together", "n"]]), el("tbody", {}, ...rows.map(line)));
+  // Neighbours that are equal but for their stages share a row.
+  const merged = [];
+  const add = (what, from, to, cells) => {
+    const last = merged[merged.length - 1], key = JSON.stringify([what, ...cells]);
+    if (last && last.key === key) { last.end = to; ++last.count; }
+    else merged.push({ what, from, end: to, count: 1, cells, key });
+  };
+  for (const c of data.communication) add("activations, and gradients back", c.from, c.to, [wide(c.inside), bytes(c.bytes), picos(c.time), `${2 * data.microbatches} ×`, picos(c.time * 2 * data.microbatches)]);
+  data.groups.forEach((g, i) => { if (g.data > 1) add(`gradients, ${g.data} replicas`, i, i, [wide(g.together >= g.data), bytes(g.gradients), picos(g.exchange), "once", `${picos(g.step[data.shares.indexOf("exchange")])} not hidden`]); });
+  const rows = merged.map(m => [[m.what], [m.from === m.end ? `stage ${m.from}` : `stage ${m.from} ${m.what[0] === "g" ? "–" : m.count > 1 ? "→ … →" : "→"} ${m.end}`, "name"],
+    ...m.cells.map((c, i) => (i ? [c, "n"] : [c]))]);
+  byId("communication").append(el("caption", {}, "of one device; collectives inside of layers are part of forward and backward"), head([["what"], ["of"], ["where"], ["bytes", "n"], ["time", "n"], ["in a step", "n"], ["together", "n"]]), el("tbody", {}, ...rows.map(line)));
 }
 
 function others() {
@@ -94,9 +103,9 @@ function others() {
   const change = v => { const c = base ? v / base - 1 : 0; return el("span", { class: Math.abs(c) < 5e-4 ? "quiet" : c < 0 ? "better" : "worse" }, (c >= 0 ? "+" : "−") + trim(Math.abs(c) * 100, 3) + " %"); };
   if (data.runnersUp.length) {
     byId("runners").hidden = false;
-    const row = (r, first) => line([[r.degrees + (first ? " (this plan)" : "")], [scheduleNames[r.schedule]], [String(r.microbatch), "n"], [String(r.devices), "n"], [seconds(r.step), "n"], [inUnit(r.value), "n"], [first ? "" : change(r.value), "n"], [percent(r.bubble), "n"],
+    const row = (r, first) => line([[r.degrees + (first ? " (this plan)" : "")], [scheduleNames[r.schedule]], [String(r.microbatch), "n"], [String(r.devices), "n"], [seconds(r.step), "n"], ...(data.unit === "s" ? [] : [[inUnit(r.value), "n"]]), [first ? "" : change(r.value), "n"], [percent(r.bubble), "n"],
       [`${bytes(r.memory)} (${percent(r.memory / (r.capacity || 1))})${r.fits ? "" : " does not fit"}`, "n"]]);
-    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], [words(data.objective), "n"], ["", "n"], ["bubble", "n"], ["fullest device", "n"]]),
+    byId("runners-table").append(el("caption", {}, `other degrees, by ${words(data.objective)}`), head([["degrees"], ["schedule"], ["micro-batch", "n"], ["devices", "n"], ["step time", "n"], ...(data.unit === "s" ? [] : [[words(data.objective), "n"]]), ["", "n"], ["bubble", "n"], ["fullest device", "n"]]),
       el("tbody", {}, ...(data.feasible ? [row({ degrees: data.degrees, schedule: data.schedule, microbatch: data.microbatch, devices: h.devices, step: h.step, value: h.value, bubble: h.bubble, memory: h.memory, capacity: h.capacity, fits: true }, true)] : []), ...data.runnersUp.map(r => row(r, false))));
   }
   if (data.whatIf.length) {
@@ -114,7 +123,7 @@ header();
 lists();
 let timeline = null;
 if (data.feasible) {
-  byId("planned").hidden = false;
+  byId("planned").hidden = byId("tables").hidden = false;
   timeline = pipeline();
   byStage();
   drawDevices(data, byId("devices"));

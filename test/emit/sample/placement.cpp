@@ -1,34 +1,24 @@
 // Folders with all documents of plans for a cluster: FOLDER/placement, and others beside it.
-#include "lib/emit/JsonText.h"
-#include "lib/emit/Launch.h"
-#include "lib/emit/PlacementJson.h"
-#include "lib/emit/PlacementReport.h"
+#include "lib/emit/PlacementFolder.h"
 #include "lib/emit/PlacementSummary.h"
-#include "lib/emit/PlacementTrace.h"
 #include "test/unit/PlacementFixture.h"
-#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 using namespace accord;
 
 namespace {
 
 void writeOne(const std::string &folder, const PlacementPlan &plan) {
-  std::filesystem::create_directories(folder + "/certificate");
-  auto write = [&](const std::string &name, const std::string &text) {
-    std::ofstream(folder + "/" + name, std::ios::binary) << text;
-  };
-  write("plan.json", jsonText(toJson(plan)) + "\n");
-  write(kPlacementCertificate.str(), jsonText(placementCertificate(plan)) + "\n");
-  write("trace.json", jsonLine(toTrace(plan)) + "\n");
   PlacementReportOptions options;
   options.sequence = 2048;
   options.front = {{"tensor 8, pipeline 4, data 16", 512, 48.1, false},
                    {"tensor 8, pipeline 6, data 16", 768, 33.2, false},
                    {"tensor 8, pipeline 8, data 16", 1024, 25.1, true}};
-  write("report.html", toReport(plan, options));
-  write("summary.txt",
-        placementSummary(plan, {2048, "out/report.html"}, {}) + stageTable(plan, {}));
+  if (auto issue = writePlacement(folder, plan, options))
+    throw std::runtime_error(issue->message);
+  std::ofstream(folder + "/summary.txt", std::ios::binary)
+      << placementSummary(plan, {2048, "out/report.html"}, {}) << stageTable(plan, {});
 }
 
 } // namespace

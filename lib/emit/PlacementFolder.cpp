@@ -1,0 +1,39 @@
+#include "lib/emit/PlacementFolder.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/PlacementJson.h"
+#include "lib/emit/PlacementTrace.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+std::optional<Issue> writePlacement(const std::string &folder, const PlacementPlan &plan,
+                                    const PlacementReportOptions &options) {
+  auto issue = [&](const std::string &what, std::error_code why) {
+    return Issue{"A0803", fmt::format("'{}' cannot be written: {}", what, why.message()), {}, {}};
+  };
+  if (std::error_code why = llvm::sys::fs::create_directories(folder + "/certificate"))
+    return issue(folder, why);
+  std::pair<std::string, std::string> files[] = {
+      {"plan.json", jsonText(toJson(plan)) + "\n"},
+      {kPlacementCertificate.str(), jsonText(placementCertificate(plan)) + "\n"},
+      {"trace.json", jsonLine(toTrace(plan)) + "\n"},
+      {"report.html", toReport(plan, options)}};
+  for (const auto &[name, text] : files) {
+    std::string path = folder + "/" + name;
+    std::error_code why;
+    llvm::raw_fd_ostream file(path, why);
+    if (!why) {
+      file << text;
+      file.close();
+      why = file.error();
+      file.clear_error();
+    }
+    if (why)
+      return issue(path, why);
+  }
+  return std::nullopt;
+}
+
+} // namespace accord
