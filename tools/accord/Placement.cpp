@@ -120,6 +120,7 @@ private:
           wrong.help("sequence_parallel is 1 or as much as tensor_parallel");
           return;
         }
+    space.shares.clear();
     auto offered = [&](int64_t degree) {
       return !choice || llvm::is_contained(choice->values, degree);
     };
