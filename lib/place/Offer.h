@@ -44,7 +44,8 @@ struct OfferRequest {
   /// section 3.2.3); the first and last have nothing to hide behind.
   double hidden = 0.9;
   SourceLocation location;
-  /// The step of one device, at one micro-batch. Called once for each.
+  /// The step of one device with several micro-batches of this size, unless the batch is one (their
+  /// gradients are added up). Called once for each.
   std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
                                                const std::string &recompute)>
       instantiate;

@@ -114,6 +114,7 @@ public:
         [&](int64_t t, int64_t d, int64_t b, int64_t of) { return graphAt(t, d, b, of, {}); });
   }
 
+  Machine machine;
   Fabric fabric;
   std::optional<TrainingJob> job;
   std::optional<int64_t> sequence;
@@ -137,7 +138,6 @@ private:
   SourceManager sources;
   Diagnostics diags;
   std::unique_ptr<Program> program;
-  Machine machine;
   std::map<std::tuple<int64_t, int64_t, int64_t>, mlir::OwningOpRef<mlir::ModuleOp>> built;
 };
 

@@ -6,6 +6,7 @@
 #include "lib/place/Judge.h"
 #include "lib/place/Offer.h"
 #include "lib/solve/ScheduleStep.h"
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace accord;
@@ -57,14 +58,14 @@ OfferRequest requestOf(ClusterCase &one, int64_t batch) {
   request.groups = {clusterOf(one)};
   request.instantiate = [&one](int64_t tensor, bool, int64_t microbatch,
                                const std::string &) -> std::variant<WorkGraph, Issue> {
-    if (auto graph = one.graphAt(tensor, 1, microbatch, 1, {}))
+    if (auto graph = one.graphAt(tensor, 1, microbatch, 2, {}))
       return std::move(*graph);
     return Issue{"A0705", "no graph", {}, {}};
   };
   return request;
 }
 
-struct Network2 {
+struct Case {
   const char *file, *name;
   double step;   ///< how much longer than the schedule the layers may be together, in percent
   double memory; ///< than liveness
@@ -76,11 +77,11 @@ struct Network2 {
 // overlaps between layers, and its memory is the peak, but that nothing kept has been freed when a
 // layer needs most, and that tables used at both ends count twice.
 TEST(PlacementOffer, LayersAddUpToTheStepOfOneDevice) {
-  for (const Network2 &net : {Network2{"gpt2.dnn", "gpt2_xl", 1.0, 6.0},
-                              Network2{"bert.dnn", "bert_large", 1.0, 9.0},
-                              Network2{"resnet.dnn", "resnet50", 0.5, 20.0},
-                              Network2{"vgg.dnn", "vgg16", 0.5, 5.0},
-                              Network2{"gnmt.dnn", "gnmt", 3.0, 20.0}}) {
+  for (const Case &net : {Case{"gpt2.dnn", "gpt2_xl", 1.0, 6.0},
+                              Case{"bert.dnn", "bert_large", 1.0, 9.0},
+                              Case{"resnet.dnn", "resnet50", 0.5, 20.0},
+                              Case{"vgg.dnn", "vgg16", 0.5, 5.0},
+                              Case{"gnmt.dnn", "gnmt", 3.0, 20.0}}) {
     SCOPED_TRACE(net.name);
     ClusterCase one(net.file, net.name, 16);
     auto whole = scheduled(one, 1, 4, 4);

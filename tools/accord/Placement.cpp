@@ -120,6 +120,7 @@ private:
           wrong.help("sequence_parallel is 1 or as much as tensor_parallel");
           return;
         }
+    space.shares.clear();
     auto offered = [&](int64_t degree) {
       return !choice || llvm::is_contained(choice->values, degree);
     };
@@ -257,7 +258,9 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
     size_t before = diags.errors();
     std::string problem = "the step cannot be shared so";
     if (mlir::Operation *graph = trainingGraph(policy, std::nullopt, degrees)) {
-      if (auto work = extract(graph, policy, microbatch, 1, problem))
+      // Of several micro-batches: gradients are added up.
+      int64_t microbatches = theJob->batch > microbatch ? 2 : 1;
+      if (auto work = extract(graph, policy, microbatch, microbatches, problem))
         return std::move(*work);
       return Issue{"A0205", problem, {}, {}};
     }
