@@ -42,11 +42,11 @@ std::string nodesOf(const LoadProblem &problem, const LoadStage &stage) {
 }
 
 std::string conflictOf(const LoadResult &result) {
-  return result.conflict + (result.leastMemory > 0
-                                ? fmt::format("; {} B ({}) of each accelerator would do",
-                                              result.leastMemory,
-                                              formatBytes(double(result.leastMemory)))
-                                : "");
+  return result.conflict +
+         (result.leastMemory > 0
+              ? fmt::format("; {} B ({}) of each accelerator would do", result.leastMemory,
+                            formatBytes(double(result.leastMemory)))
+              : "");
 }
 
 } // namespace
@@ -102,19 +102,20 @@ llvm::json::Value loadStagesJson(const LoadProblem &problem, const LoadResult &r
 
 std::string loadStagesText(const LoadProblem &problem, const LoadResult &result,
                            const TextStyle &style) {
-  std::string text = fmt::format(
-      "{} nodes on {} accelerator{}{}\n", problem.nodes.size(), problem.accelerators,
-      problem.accelerators == 1 ? "" : "s",
-      problem.processors > 0 ? fmt::format(" and {} processor{}", problem.processors,
-                                           problem.processors == 1 ? "" : "s")
-                             : "");
+  std::string text =
+      fmt::format("{} nodes on {} accelerator{}{}\n", problem.nodes.size(), problem.accelerators,
+                  problem.accelerators == 1 ? "" : "s",
+                  problem.processors > 0 ? fmt::format(" and {} processor{}", problem.processors,
+                                                       problem.processors == 1 ? "" : "s")
+                                         : "");
   std::string stopped = result.stopped.empty() ? "" : fmt::format(" (stopped: {})", result.stopped);
   if (result.status == Status::Infeasible)
     return text + "infeasible: " + conflictOf(result) + "\n";
   if (result.status == Status::Unknown)
     return text +
            fmt::format("no stages were found, and none were proven not to exist{}\n", stopped);
-  TextTable table("lrlrrrr", {"device", "nodes", "from .. to", "compute", "moved", "load", "memory"});
+  TextTable table("lrlrrrr",
+                  {"device", "nodes", "from .. to", "compute", "moved", "load", "memory"});
   std::vector<std::string> devices = devicesOf(result);
   for (size_t s = 0; s < result.stages.size(); ++s) {
     const LoadStage &stage = result.stages[s];
@@ -124,10 +125,10 @@ std::string loadStagesText(const LoadProblem &problem, const LoadResult &result,
                stage.processor ? "-" : formatBytes(static_cast<double>(stage.memory))});
   }
   return text + table.text(style) +
-         wrapped(gapLine("load", time(result.load), time(result.bound), result.proof,
-                         gapOf(result)) +
-                     stopped,
-                 "", style);
+         wrapped(
+             gapLine("load", time(result.load), time(result.bound), result.proof, gapOf(result)) +
+                 stopped,
+             "", style);
 }
 
 } // namespace accord

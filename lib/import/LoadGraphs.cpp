@@ -57,8 +57,10 @@ std::optional<LoadImport> importPartitioningLoad(Diagnostics &diags, FileId file
       return *wanted;
     if (stated && *stated >= 0 && *stated <= kMost)
       return static_cast<int64_t>(*stated);
-    diags.error(Code::ImportSetting, {file, 0, 1},
-                fmt::format("'{}' must be a number from 0{}", key, stated ? "" : ", and it is missing"))
+    diags
+        .error(
+            Code::ImportSetting, {file, 0, 1},
+            fmt::format("'{}' must be a number from 0{}", key, stated ? "" : ", and it is missing"))
         .help(fmt::format("{} states it", option));
     return 0;
   };

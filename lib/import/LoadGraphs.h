@@ -14,9 +14,9 @@ struct LoadImport {
 /// What a file does not state, or the user states otherwise.
 struct LoadDevices {
   std::optional<int64_t> accelerators, processors;
-  std::optional<int64_t> memory;     ///< bytes of an accelerator
-  std::optional<double> bandwidth;   ///< bytes a second between accelerators
-  bool replicates = true;            ///< whether PipeDream's stages may have several replicas
+  std::optional<int64_t> memory;   ///< bytes of an accelerator
+  std::optional<double> bandwidth; ///< bytes a second between accelerators
+  bool replicates = true;          ///< whether PipeDream's stages may have several replicas
 };
 
 /// A graph of msr-fiddle/dnn-partitioning: rule Sum. Devices are those of the file unless stated.

@@ -152,8 +152,8 @@ private:
     others(object, "edge", {"sourceId", "destId", "cost", "size"});
     if (!carries || !cost || source == ids.end() || end == ids.end())
       return;
-    read.edges.push_back({source->second, end->second, *cost,
-                          sized ? *carries : *cost * 2147483648.0, place(i)});
+    read.edges.push_back(
+        {source->second, end->second, *cost, sized ? *carries : *cost * 2147483648.0, place(i)});
   }
 
   Diagnostics &diags;

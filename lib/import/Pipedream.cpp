@@ -139,10 +139,9 @@ std::optional<ProfileImport> importPipedream(Diagnostics &diags, FileId file,
   auto graph = readPipedream(diags, file);
   if (!graph)
     return std::nullopt;
-  graph->lines = {
-      fmt::format("imported from the PipeDream profile {}",
-                  shown(llvm::sys::path::filename(diags.sources().path(file)).str())),
-      "A sample is the minibatch that was profiled: train it with batch = 1."};
+  graph->lines = {fmt::format("imported from the PipeDream profile {}",
+                              shown(llvm::sys::path::filename(diags.sources().path(file)).str())),
+                  "A sample is the minibatch that was profiled: train it with batch = 1."};
   return written(diags, file, std::move(*graph), name);
 }
 

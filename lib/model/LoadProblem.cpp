@@ -18,7 +18,8 @@ public:
 
   std::vector<Issue> run() {
     if (p.nodes.empty() || p.nodes.size() > kMostNodes)
-      report(p.location, fmt::format("expected 1 to {} nodes, found {}", kMostNodes, p.nodes.size()));
+      report(p.location,
+             fmt::format("expected 1 to {} nodes, found {}", kMostNodes, p.nodes.size()));
     if (p.accelerators < 0 || p.processors < 0 || p.accelerators > kMostDevices ||
         p.processors > kMostDevices || p.accelerators + p.processors == 0)
       report(p.location, fmt::format("expected 1 to {} devices, found {} accelerators and {} "

@@ -19,7 +19,8 @@ struct LoadProblem {
   using Id = uint32_t;
 
   /// What makes the load of a stage.
-  /// - `Sum`: an accelerator's is the time of its nodes and of each transfer into and out of it, one
+  /// - `Sum`: an accelerator's is the time of its nodes and of each transfer into and out of it,
+  /// one
   ///   after another; a processor's the time of its nodes, for the data is in its memory (Tarnawski
   ///   et al., Efficient Algorithms for Device Placement of DNN Graph Operators, NeurIPS 2020,
   ///   section 3, throughput). Its memory is the sum of the nodes'.
@@ -40,8 +41,8 @@ struct LoadProblem {
     bool backward = false; ///< is where nodes `together` with it are; see `stageOrder`
     SourceLocation location;
   };
-  /// What a node sends to all that read it. A stage that reads it, and is not where it is made, pays
-  /// once; so does (Sum) the stage where it is made, if any other reads it.
+  /// What a node sends to all that read it. A stage that reads it, and is not where it is made,
+  /// pays once; so does (Sum) the stage where it is made, if any other reads it.
   struct Transfer {
     Id from = 0;
     std::vector<Id> to; ///< at least one; none twice
@@ -53,9 +54,9 @@ struct LoadProblem {
   std::vector<Transfer> transfers; ///< one of each node at most
   int64_t accelerators = 1;
   int64_t processors = 0;
-  int64_t memory = 0;       ///< of an accelerator
-  double timePerByte = 0;   ///< picoseconds a byte takes between replicas (Overlap)
-  bool replicates = false;  ///< whether a stage may have several replicas (Overlap)
+  int64_t memory = 0;      ///< of an accelerator
+  double timePerByte = 0;  ///< picoseconds a byte takes between replicas (Overlap)
+  bool replicates = false; ///< whether a stage may have several replicas (Overlap)
   SourceLocation location;
 };
 

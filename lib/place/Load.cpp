@@ -86,7 +86,7 @@ private:
   /// Wider and wider windows on the order of the best answer.
   void widen(uint64_t most) {
     uint64_t end = work + most;
-    for (size_t width = 2; best && !complete && width < graph.nodes.size() && work < end; ) {
+    for (size_t width = 2; best && !complete && width < graph.nodes.size() && work < end;) {
       if (stopped())
         return;
       int64_t before = value();
@@ -186,15 +186,16 @@ void explain(const LoadProblem &problem, const LoadGraph &graph, const LoadOptio
   }
   if (problem.processors == 0 && largest && largest->memory > problem.memory)
     result.conflict = fmt::format(
-        "'{}'{} needs {} B of an accelerator that has {} B", problem.nodes[largest->members[0]].name,
+        "'{}'{} needs {} B of an accelerator that has {} B",
+        problem.nodes[largest->members[0]].name,
         largest->members.size() > 1
             ? fmt::format(" with {} nodes that are together with it", largest->members.size() - 1)
             : "",
         largest->memory, problem.memory);
   else
-    result.conflict =
-        fmt::format("no cut into {} stages keeps every accelerator within {} B; all nodes take {} B",
-                    problem.accelerators + problem.processors, problem.memory, all);
+    result.conflict = fmt::format(
+        "no cut into {} stages keeps every accelerator within {} B; all nodes take {} B",
+        problem.accelerators + problem.processors, problem.memory, all);
 }
 
 } // namespace
@@ -208,8 +209,7 @@ LoadResult leastLoad(const LoadProblem &problem, const LoadOptions &options) {
   result.sets = solver.sets;
   result.stagesTried = solver.work;
   if (!solver.best) {
-    result.status =
-        solver.complete ? LoadResult::Status::Infeasible : LoadResult::Status::Unknown;
+    result.status = solver.complete ? LoadResult::Status::Infeasible : LoadResult::Status::Unknown;
     if (solver.complete)
       explain(problem, graph, options, result);
     result.stopped = solver.why();

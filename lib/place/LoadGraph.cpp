@@ -56,7 +56,7 @@ void uniteCycles(const Arcs &after, Unions &unions) {
         low[path.back()] = std::min(low[path.back()], low[v]);
       if (low[v] != number[v])
         continue;
-      for (Id w = v;; ) {
+      for (Id w = v;;) {
         w = stack.back();
         stack.pop_back();
         open[w] = false;
@@ -141,8 +141,7 @@ bool joinLeaves(const LoadProblem &problem, const Contracted &now, Unions &union
   std::vector<bool> joined(now.groups, false), joinedTo(now.groups, false);
   for (Id g = 0; g < now.groups; ++g) {
     const Sums &sum = sums[g];
-    if (sum.time > 0 || sum.touches.size() != 1 || (!roomy && sum.memory > 0) ||
-        sum.gradients > 0)
+    if (sum.time > 0 || sum.touches.size() != 1 || (!roomy && sum.memory > 0) || sum.gradients > 0)
       continue;
     Id other = *sum.touches.begin();
     if (joinedTo[g] || joined[other] || (!sum.onAccelerator && sums[other].onAccelerator))

@@ -22,10 +22,10 @@ struct LoadGraph {
     std::vector<Id> ends; ///< `from` too
     int64_t time = 0;
   };
-  bool incoming = false;    ///< a net is paid where it comes in only, not where it leaves
-  std::vector<Node> nodes;  ///< in an order in which each is after its `before`
+  bool incoming = false;   ///< a net is paid where it comes in only, not where it leaves
+  std::vector<Node> nodes; ///< in an order in which each is after its `before`
   std::vector<Net> nets;
-  size_t words = 0;                       ///< of a set of nodes
+  size_t words = 0;                         ///< of a set of nodes
   std::vector<std::vector<uint64_t>> below; ///< of each: all nodes after it, itself too
 };
 

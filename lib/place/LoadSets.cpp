@@ -58,8 +58,8 @@ int64_t StageRules::exchange(const StageSums &stage, int64_t replicas) const {
   return time < 1e18 ? static_cast<int64_t>(time) : INT64_MAX / 4;
 }
 
-// Processors take off most where an accelerator's time is most of theirs: the knapsack of all nodes,
-// by the share.
+// Processors take off most where an accelerator's time is most of theirs: the knapsack of all
+// nodes, by the share.
 Room::Room(const LoadGraph &graph, const StageRules &rules, int64_t limit)
     : limit(limit), rules(rules), off(static_cast<size_t>(rules.processors) + 1, 0) {
   std::vector<const LoadGraph::Node *> order;
@@ -67,12 +67,13 @@ Room::Room(const LoadGraph &graph, const StageRules &rules, int64_t limit)
     if (node.onAccelerator) {
       whole.time += node.time;
       whole.memory += node.memory;
-      order.push_back(&node);
+      if (node.time > 0)
+        order.push_back(&node);
     }
   std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
-    __int128 left = static_cast<__int128>(a->time) * b->processorTime,
-             right = static_cast<__int128>(b->time) * a->processorTime;
-    return left != right ? left > right : a < b; // of one array
+    auto left = static_cast<__int128>(a->time) * b->processorTime,
+         right = static_cast<__int128>(b->time) * a->processorTime;
+    return left != right ? left > right : a < b;
   });
   for (size_t count = 1; count < off.size(); ++count) {
     double room = static_cast<double>(limit - 1) * static_cast<double>(count), saved = 0;
@@ -89,8 +90,8 @@ Room::Room(const LoadGraph &graph, const StageRules &rules, int64_t limit)
 }
 
 int64_t Room::tooMuch(const Work &rest, int64_t accelerators, int64_t processors) const {
-  __int128 most = static_cast<__int128>(accelerators) * (limit - 1) +
-                  off[static_cast<size_t>(processors)];
+  __int128 most =
+      static_cast<__int128>(accelerators) * (limit - 1) + off[static_cast<size_t>(processors)];
   return most >= rest.time ? 0 : rest.time - static_cast<int64_t>(most);
 }
 
@@ -144,8 +145,8 @@ constexpr uint32_t kNone = UINT32_MAX;
 class Search {
 public:
   Search(const LoadGraph &graph, const StageRules &rules, int64_t limit, const SetLimits &limits)
-      : graph(graph), rules(rules), limits(limits), room(graph, rules, limit),
-        limit(room.limit), stage(graph), cut(graph), ready(graph.nodes.size()) {
+      : graph(graph), rules(rules), limits(limits), room(graph, rules, limit), limit(room.limit),
+        stage(graph), cut(graph), ready(graph.nodes.size()) {
     uint64_t seed = 0x9E3779B97F4A7C15;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       seed += 0x9E3779B97F4A7C15; // splitmix64
@@ -322,8 +323,8 @@ private:
                         rules.processors - from.processors - processor);
   }
 
-  /// All ways to go on with some of the candidates from `begin`, which are ready, and what they make
-  /// ready. Afterwards they are not available: no set is met twice.
+  /// All ways to go on with some of the candidates from `begin`, which are ready, and what they
+  /// make ready. Afterwards they are not available: no set is met twice.
   void tail(size_t begin) {
     size_t end = candidates.size(), top = removed.size();
     int64_t leftBefore = left;
@@ -375,8 +376,8 @@ private:
   void visit() {
     if (++work >= nextLook) {
       nextLook = work + 4096;
-      if (work >= limits.work || hashes.size() * (graph.words * 8 + 32) +
-                                         entries.size() * sizeof(Entry) > limits.memory)
+      if (work >= limits.work ||
+          hashes.size() * (graph.words * 8 + 32) + entries.size() * sizeof(Entry) > limits.memory)
         out = true;
       if (limits.stop && *limits.stop)
         out = true;
@@ -394,9 +395,9 @@ private:
         return;
       if (set == kNone)
         set = setOf(hash, count);
-      addEntry(set, {value, set, from, kNone, static_cast<uint16_t>(accelerators),
-                     static_cast<uint16_t>(processors), static_cast<uint16_t>(replicas),
-                     onProcessor});
+      addEntry(set,
+               {value, set, from, kNone, static_cast<uint16_t>(accelerators),
+                static_cast<uint16_t>(processors), static_cast<uint16_t>(replicas), onProcessor});
       if (all) { // from here on, only what is better
         limit = value;
         for (uint32_t e = heads[set]; e != kNone; e = entries[e].next)

@@ -1,5 +1,5 @@
-// Stages one after another, over all sets of nodes that a pipeline may have done so far. Internal to
-// lib/place.
+// Stages one after another, over all sets of nodes that a pipeline may have done so far. Internal
+// to lib/place.
 #pragma once
 #include "lib/place/LoadGraph.h"
 #include <atomic>
@@ -11,9 +11,9 @@ namespace accord::place {
 /// transfer they touch.
 class StageSums {
 public:
-  explicit StageSums(const LoadGraph &graph) : graph(graph), inside(graph.nets.size(), 0),
-                                               made(graph.nets.size(), 0),
-                                               reached(graph.nets.size(), 0) {}
+  explicit StageSums(const LoadGraph &graph)
+      : graph(graph), inside(graph.nets.size(), 0), made(graph.nets.size(), 0),
+        reached(graph.nets.size(), 0) {}
   void add(LoadGraph::Id id) { change(id, 1); }
   void remove(LoadGraph::Id id) { change(id, -1); }
   /// Of an empty stage: which nets have ends in what is done before it.
@@ -23,9 +23,9 @@ public:
   }
 
   int64_t time = 0, processorTime = 0, memory = 0, gradients = 0;
-  int64_t transfers = 0;  ///< of its nets that are paid
-  int64_t entering = 0;   ///< of its nets that were reached before
-  int64_t elsewhere = 0;  ///< nodes that no accelerator can run
+  int64_t transfers = 0; ///< of its nets that are paid
+  int64_t entering = 0;  ///< of its nets that were reached before
+  int64_t elsewhere = 0; ///< nodes that no accelerator can run
 
 private:
   bool paid(LoadGraph::Id net) const {
@@ -86,20 +86,20 @@ struct Cuts {
 };
 
 struct SetLimits {
-  uint64_t work = 0;   ///< stages looked at
-  size_t memory = 0;   ///< bytes of sets
+  uint64_t work = 0; ///< stages looked at
+  size_t memory = 0; ///< bytes of sets
   const std::atomic<bool> *stop = nullptr;
   std::function<void()> tick; ///< now and then
 };
 struct SetSearch {
-  bool complete = false;   ///< nothing below the limit was left out
+  bool complete = false;    ///< nothing below the limit was left out
   std::optional<Cuts> best; ///< below the limit; where complete, the best of all
   uint64_t work = 0, sets = 0;
 };
 
-/// Searches all answers of less than `limit`: a dynamic program over down-sets, from the smallest to
-/// the largest. From each, every stage below the limit is tried (each once: a node left out takes all
-/// that follow it away), unless what is left cannot be done by the devices left over.
+/// Searches all answers of less than `limit`: a dynamic program over down-sets, from the smallest
+/// to the largest. From each, every stage below the limit is tried (each once: a node left out
+/// takes all that follow it away), unless what is left cannot be done by the devices left over.
 SetSearch searchSets(const LoadGraph &graph, const StageRules &rules, int64_t limit,
                      const SetLimits &limits);
 

@@ -98,8 +98,8 @@ private:
       memory += node.memory;
       gradients += node.gradients;
       if (!stage.processor && !node.onAccelerator)
-        report("A0904", fmt::format("'{}' runs on no accelerator, and stage {} is one",
-                                    node.name, s + 1));
+        report("A0904",
+               fmt::format("'{}' runs on no accelerator, and stage {} is one", node.name, s + 1));
     }
     bool sum = p.rule == LoadProblem::Rule::Sum;
     __int128 moved = stage.processor ? 0 : transfers(s), load = time + moved, m = stage.replicas;
@@ -116,11 +116,12 @@ private:
     }
     if (stage.compute != time || stage.communication != moved || stage.load != load ||
         stage.memory != memory)
-      report("A0905",
-             fmt::format("stage {} states {} ps, {} ps, {} ps and {} B; it computes {} ps, moves {} "
-                         "ps, load {} ps, in {} B",
-                         s + 1, stage.compute, stage.communication, stage.load, stage.memory,
-                         int64_t(time), int64_t(moved), int64_t(load), int64_t(memory)));
+      report(
+          "A0905",
+          fmt::format("stage {} states {} ps, {} ps, {} ps and {} B; it computes {} ps, moves {} "
+                      "ps, load {} ps, in {} B",
+                      s + 1, stage.compute, stage.communication, stage.load, stage.memory,
+                      int64_t(time), int64_t(moved), int64_t(load), int64_t(memory)));
     if (!stage.processor && memory > p.memory)
       report("A0904", fmt::format("stage {} takes {} B of an accelerator's {} B", s + 1,
                                   int64_t(memory), p.memory));

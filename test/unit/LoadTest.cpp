@@ -1,11 +1,12 @@
 // Stages of profiled graphs against all assignments of small ones, laws, and published optima.
-#include "lib/import/LoadGraphs.h"
 #include "lib/place/Load.h"
+#include "lib/import/LoadGraphs.h"
 #include "lib/syntax/Parser.h"
 #include "lib/verify/Load.h"
 #include "test/unit/SharedData.h"
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
@@ -144,8 +145,8 @@ private:
         needs = std::max(needs, memory);
         continue;
       }
-      int64_t later = std::accumulate(replicas.begin() + static_cast<ptrdiff_t>(s), replicas.end(),
-                                      int64_t(0));
+      int64_t later =
+          std::accumulate(replicas.begin() + static_cast<ptrdiff_t>(s), replicas.end(), int64_t(0));
       needs = std::max(needs, memory * ((later + m - 1) / m));
       double exchange = 2.0 * double(m - 1) / double(m) * double(gradients) * p.timePerByte;
       most = std::max({most, (time + m - 1) / m, in, static_cast<int64_t>(std::ceil(exchange))});
@@ -255,14 +256,25 @@ TEST(LoadTest, TheCheckFindsDamage) {
     if (result.status != LoadResult::Status::Feasible)
       continue;
     ++tried;
-    LoadStage &stage = result.stages[static_cast<size_t>(
-        random(0, static_cast<int64_t>(result.stages.size()) - 1))];
+    LoadStage &stage =
+        result
+            .stages[static_cast<size_t>(random(0, static_cast<int64_t>(result.stages.size()) - 1))];
     switch (tried % 5) {
-    case 0: ++stage.load; break;
-    case 1: ++stage.memory; break;
-    case 2: result.bound = result.load + 1; break;
-    case 3: stage.nodes.pop_back(); break;
-    case 4: stage.nodes.push_back(stage.nodes.front()); break;
+    case 0:
+      ++stage.load;
+      break;
+    case 1:
+      ++stage.memory;
+      break;
+    case 2:
+      result.bound = result.load + 1;
+      break;
+    case 3:
+      stage.nodes.pop_back();
+      break;
+    case 4:
+      stage.nodes.push_back(stage.nodes.front());
+      break;
     }
     found += !verify(p, result).empty();
   }
@@ -332,8 +344,9 @@ TEST(LoadTest, ProfilesAsChainsMatchAllSplits) {
     LoadProblem chain = made->problem;
     size_t n = 10;
     std::vector<LoadProblem::Node> nodes = chain.nodes;
-    std::stable_sort(nodes.begin(), nodes.end(),
-                     [](const auto &a, const auto &b) { return a.time > b.time; });
+    std::sort(nodes.begin(), nodes.end(), [](const auto &a, const auto &b) {
+      return a.time != b.time ? a.time > b.time : a.name < b.name;
+    });
     nodes.resize(n);
     chain.nodes = nodes;
     std::vector<int64_t> sends(n, 0);
@@ -350,8 +363,7 @@ TEST(LoadTest, ProfilesAsChainsMatchAllSplits) {
         time += nodes[end - 1].time;
         gradients += nodes[end - 1].gradients;
         for (int64_t m = 1; m <= left; ++m) {
-          double exchange =
-              2.0 * double(m - 1) / double(m) * double(gradients) * chain.timePerByte;
+          double exchange = 2.0 * double(m - 1) / double(m) * double(gradients) * chain.timePerByte;
           int64_t load = std::max({(time + m - 1) / m, begin > 0 ? sends[begin - 1] : 0,
                                    static_cast<int64_t>(std::ceil(exchange))});
           best = std::min(best, std::max(load, split(end, left - m)));

@@ -9,10 +9,11 @@ namespace accord {
 
 void addPlace(CLI::App &app, int &status) {
   auto options = std::make_shared<PlaceGraphOptions>();
-  CLI::App *command = app.add_subcommand(
-      "place", "Which stage of a pipeline runs which nodes of a profiled graph");
-  command->add_option("file", options->file,
-                      "A graph of dnn-partitioning (.json), or a profile of PipeDream (.txt)")
+  CLI::App *command =
+      app.add_subcommand("place", "Which stage of a pipeline runs which nodes of a profiled graph");
+  command
+      ->add_option("file", options->file,
+                   "A graph of dnn-partitioning (.json), or a profile of PipeDream (.txt)")
       ->required();
   command
       ->add_option("--accelerators", options->accelerators,
@@ -44,7 +45,8 @@ void addPlace(CLI::App &app, int &status) {
       ".json: of an accelerator, the time of its nodes and of each result that comes in or goes "
       "out; of a processor, the time of its nodes. Nodes of a colour class are together, backward "
       "nodes with their class.\n"
-      ".txt: the longest of forward and backward time / replicas, activations in and gradients back "
+      ".txt: the longest of forward and backward time / replicas, activations in and gradients "
+      "back "
       "(2 x bytes / bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x "
       "bytes / bandwidth); memory is parameters and activations of each mini-batch in flight.\n"
       "Examples: accord place gnmt.json --json\n"

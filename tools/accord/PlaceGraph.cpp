@@ -49,8 +49,7 @@ int placeGraph(const PlaceGraphOptions &options) {
       return wrong("--memory: expected a size, as in 16GiB, found '" + options.memory + "'");
     devices.memory = static_cast<int64_t>(*bytes);
   }
-  if (!options.bandwidth.empty() &&
-      !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
+  if (!options.bandwidth.empty() && !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
     return wrong("--bandwidth: expected bytes per time, as in 12GB/s, found '" + options.bandwidth +
                  "'");
   if (text && (!options.accelerators || !devices.bandwidth))
