@@ -1,41 +1,15 @@
 #include "tools/accord/CompilePlacement.h"
 #include "lib/emit/JsonText.h"
+#include "lib/emit/PlacementFolder.h"
 #include "lib/emit/PlacementJson.h"
-#include "lib/emit/PlacementReport.h"
 #include "lib/emit/PlacementSummary.h"
-#include "lib/emit/PlacementTrace.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/SolveWatch.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-
-bool emitAll(Session &session, const PlacementPlan &plan, const std::string &folder) {
-  Diagnostics &diags = session.diagnostics();
-  if (std::error_code problem = llvm::sys::fs::create_directories(folder + "/certificate")) {
-    diags.error(Code::CannotWrite, {},
-                fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
-    return false;
-  }
-  auto path = [&](llvm::StringRef name) { return folder + "/" + name.str(); };
-  bool ok =
-      writeFile(diags, path("plan.json"), jsonText(toJson(plan)) + "\n") &&
-      writeFile(diags, path(kPlacementCertificate), jsonLine(placementCertificate(plan)) + "\n");
-  if (plan.result.plan) {
-    PlacementReportOptions report;
-    report.sequence = session.sequence();
-    ok = ok && writeFile(diags, path("trace.json"), jsonLine(toTrace(plan)) + "\n") &&
-         writeFile(diags, path("report.html"), toReport(plan, report));
-  }
-  return ok && !diags.hasErrors();
-}
-
-} // namespace
-
 int compilePlacement(Session &session, const Options &options, const PlanningLimits &limits) {
   auto wrong = [&](const std::string &message) {
     session.diagnostics().error(Code::BadCommandLine, {}, message);
@@ -63,8 +37,12 @@ int compilePlacement(Session &session, const Options &options, const PlanningLim
                                 "the placement does not verify: " + finding.message);
   if (!proof.holds())
     return session.finish(kInternal, "compile");
-  if (!emitAll(session, *plan, options.output))
+  PlacementReportOptions report;
+  report.sequence = session.sequence();
+  if (auto issue = writePlacement(options.output, *plan, report)) {
+    session.report(*issue);
     return session.finish(kWrongInput, "compile");
+  }
   if (options.json) {
     llvm::outs() << jsonText(toJson(*plan)) << "\n";
   } else {
