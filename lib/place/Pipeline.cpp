@@ -237,6 +237,10 @@ std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) {
 
 std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
   std::vector<int64_t> most(static_cast<size_t>(shape.groups * shape.chunks)), held(most.size());
+  // Interleaved groups are warm after less than two rounds of p micro-batches, and then repeat
+  // themselves every round: more micro-batches change nothing.
+  PipelineShape shorter = shape;
+  shorter.microbatches = std::min(shape.microbatches, 4 * shape.groups);
   for (int64_t g = 0; g < shape.groups; ++g) {
     if (shape.chunks == 1) {
       int64_t window = shape.schedule == PipelineSchedule::GPipe        ? shape.microbatches
@@ -245,7 +249,7 @@ std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
       most[static_cast<size_t>(g)] = std::min(shape.microbatches, window);
       continue;
     }
-    for (const PipelinePass &pass : passesOf(shape, g))
+    for (const PipelinePass &pass : passesOf(shorter, g))
       if (pass.pass == Pass::Forward)
         most[pass.stage] = std::max(most[pass.stage], ++held[pass.stage]);
       else

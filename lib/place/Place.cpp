@@ -90,11 +90,17 @@ private:
         continue;
       }
       if (one.step == 0) {
+        one.bound = std::max(one.bound, Shape(space_, keeps_, one, answer_).capacityBound());
+        one.step = 1;
+        again(std::move(one));
+        continue;
+      }
+      if (one.step == 1) {
         Shape shape(space_, keeps_, one, answer_);
         shape.seed();
         if (double proved = shape.table(); proved > one.bound)
           one.bound = proved;
-        one.step = 1;
+        one.step = 2;
         report("bounds", one.bound);
         again(std::move(one));
         continue;

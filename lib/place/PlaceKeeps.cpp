@@ -96,7 +96,7 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
   int64_t budget = memory - places.resident, fastest = 0;
   for (const Part &part : parts)
     fastest += space_.between(form, part.from, part.to).again;
-  auto least = leastOf(places.items, budget);
+  auto least = leastOf(places.items, budget, parts.size() > 1);
   if (!least)
     return options;
   // No recomputation that can be done without: nothing takes less time or energy.
@@ -104,7 +104,8 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
                 (which != Which::All && least->exact && least->bound == fastest);
   if (!enough) {
     std::vector<KnapsackChoice> all;
-    options.exact = allOf(places.items, budget, 4096, all);
+    options.exact = allOf(places.items, budget, 1024, all);
+    options.work += static_cast<int64_t>(all.size() * 16);
     std::map<std::pair<std::vector<int64_t>, double>, KeepOption> distinct;
     if (options.exact)
       for (const KnapsackChoice &choice : all) {
@@ -114,6 +115,7 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
         auto key = std::make_pair(option.again, option.joules);
         distinct.emplace(std::move(key), std::move(option));
       }
+    options.work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
     std::vector<const KeepOption *> kept;
     for (const auto &[key, option] : distinct)
       if (which == Which::All ||
@@ -126,7 +128,7 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
     if (options.exact)
       return options;
   }
-  options.exact &= least->exact;
+  options.exact &= least->exact && enough;
   options.list.push_back(optionOf(places, least->choice, sizes));
   return options;
 }

@@ -39,6 +39,7 @@ public:
   struct Options {
     std::vector<KeepOption> list; ///< least recomputation first
     bool exact = true;            ///< nothing was left out
+    int64_t work = 1;             ///< choices looked at
   };
   Options options(Id form, const std::vector<Part> &parts, int64_t memory, Which which);
 

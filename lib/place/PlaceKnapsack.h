@@ -21,8 +21,9 @@ struct KnapsackLeast {
   bool exact = true;
 };
 /// Least sum of `again` with sum of inFlight * kept + the largest `working` <= budget. Nothing: no
-/// choice fits.
-std::optional<KnapsackLeast> leastOf(const std::vector<KnapsackItem> &items, int64_t budget);
+/// choice fits. `quick`: a good choice and the bound of the linear relaxation.
+std::optional<KnapsackLeast> leastOf(const std::vector<KnapsackItem> &items, int64_t budget,
+                                     bool quick = false);
 /// All choices that fit. False, and some of them, where there are more than `most`.
 bool allOf(const std::vector<KnapsackItem> &items, int64_t budget, size_t most,
            std::vector<KnapsackChoice> &choices);

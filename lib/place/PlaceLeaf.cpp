@@ -104,6 +104,8 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
                                      : energy    ? Keeps::Which::Front
                                                  : Keeps::Which::Times));
     complete_ &= options.back().exact;
+    answer_.budget -= 20 + options.back().work;
+    work_ -= options.back().work;
     if (options.back().list.empty())
       return INFINITY;
   }

@@ -67,6 +67,8 @@ class Shape {
 public:
   Shape(const Space &space, Keeps &keeps, const Configuration &configuration, Answer &answer);
 
+  /// Lower bound of the value by what groups can hold; see there.
+  double capacityBound();
   /// Judges plans that are easily made.
   void seed();
   /// The dynamic program. Returns the bound of the value that it proves; what only plans no better
