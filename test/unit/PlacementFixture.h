@@ -9,7 +9,7 @@ struct PlacementShape {
   int64_t blocks = 96, stages = 8, chunks = 1, tensor = 8, data = 16, microbatch = 1, batch = 1536;
   PipelineSchedule schedule = PipelineSchedule::OneFOneB;
   std::vector<int64_t> blocksOf = {}; ///< by stage; empty: as even as can be
-  int64_t fullInFirst = 0;       ///< blocks of the first stage that are computed again in full
+  int64_t fullInFirst = 0;            ///< blocks of the first stage that are computed again in full
   int zero = 0;
 };
 
