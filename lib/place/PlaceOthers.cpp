@@ -37,7 +37,8 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   auto heap = std::move(all.list);
   std::make_heap(heap.begin(), heap.end(), later);
   // By increasing bound; a good many more than asked for, as bounds do not tell all.
-  for (size_t tried = 0, steps = 0; !heap.empty() && tried < 16 * most && steps < 100'000; ++steps) {
+  for (size_t tried = 0, steps = 0; !heap.empty() && tried < 16 * most && steps < 100'000;
+       ++steps) {
     if (options.stop && options.stop->load())
       break;
     std::pop_heap(heap.begin(), heap.end(), later);
@@ -91,9 +92,8 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   std::vector<RunnerUp> list;
   for (auto &[degrees, one] : best)
     list.push_back(std::move(one));
-  std::stable_sort(list.begin(), list.end(), [](const RunnerUp &a, const RunnerUp &b) {
-    return a.worth.value < b.worth.value;
-  });
+  std::sort(list.begin(), list.end(),
+            [](const RunnerUp &a, const RunnerUp &b) { return a.worth.value < b.worth.value; });
   if (list.size() > most)
     list.resize(most);
   return list;

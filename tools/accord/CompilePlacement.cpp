@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 namespace accord {
+
 int compilePlacement(Session &session, const Options &options, const PlanningLimits &limits) {
   auto wrong = [&](const std::string &message) {
     session.diagnostics().error(Code::BadCommandLine, {}, message);
