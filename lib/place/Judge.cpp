@@ -276,6 +276,14 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
                       plan.chunks, plan.microbatches, name(plan.schedule), groups));
   if (problem.mostStages > 0 && static_cast<int64_t>(groups) > problem.mostStages)
     fault(fmt::format("{} groups, at most {} are allowed", groups, problem.mostStages));
+  if (interleaved) {
+    size_t least = problem.layers.size() / plan.stages.size(),
+           most = least + (problem.layers.size() % plan.stages.size() ? 1 : 0);
+    for (size_t s = 0; s < plan.stages.size(); ++s)
+      if (size_t size = plan.stages[s].layers.size(); size < least || size > most)
+        fault(fmt::format("interleaved stage {} has {} layers, even stages have {} or {}", s, size,
+                          least, most));
+  }
   std::vector<size_t> stageOf(problem.layers.size(), plan.stages.size());
   std::vector<int64_t> used(problem.kinds.size());
   std::vector<Id> formOf(problem.kinds.size(), PlacementProblem::Id(~0u));

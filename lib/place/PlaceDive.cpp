@@ -8,11 +8,11 @@ namespace accord::placing {
 /// Stages chosen so far, and what follows from them.
 struct Shape::Prefix {
   std::vector<Placed> stages;
-  std::vector<int64_t> used;   ///< devices by kind
-  std::vector<int64_t> loads;  ///< of groups, per micro-batch
-  int64_t head = 0;            ///< until the next stage may begin; 0 unless a chain
-  int64_t drain = 0;           ///< from when gradients come back until these stages have finished
-  int64_t step = 0;            ///< bound by groups of the prefix alone
+  std::vector<int64_t> used;  ///< devices by kind
+  std::vector<int64_t> loads; ///< of groups, per micro-batch
+  int64_t head = 0;           ///< until the next stage may begin; 0 unless a chain
+  int64_t drain = 0;          ///< from when gradients come back until these stages have finished
+  int64_t step = 0;           ///< bound by groups of the prefix alone
 };
 
 void Shape::dive(Prefix &prefix, uint32_t node) {
@@ -47,6 +47,8 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
         if (to < low_[static_cast<size_t>(s) + 1])
           return true;
       }
+      if (!evenAt(node, to, left))
+        return space_.count(node, to) <= space_.count(0, space_.last()) / stages_;
       auto stage = stageAt(form, node, to, s, memory);
       if (!stage)
         return false;
@@ -70,14 +72,15 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
           for (uint32_t u = 0; u < states.size(); ++u) {
             bool room = true;
             for (size_t kind = 0; kind < states[u].size(); ++kind)
-              room &= prefix.used[kind] + states[u][kind] + (kind == one.kind ? one.devices() : 0) <=
-                      problem_.kinds[kind].devices;
+              room &=
+                  prefix.used[kind] + states[u][kind] + (kind == one.kind ? one.devices() : 0) <=
+                  problem_.kinds[kind].devices;
             Cell *cell = cellAt(s + 1, to, u);
             if (!room || !cell || cell->end == INT64_MAX)
               continue;
             Span span = extend({cell->leave, cell->end}, *stage, left == 0);
-            behind = std::min(behind, std::max(prefix.head + span.end,
-                                               prefix.head + span.leave + prefix.drain));
+            behind = std::min(
+                behind, std::max(prefix.head + span.end, prefix.head + span.leave + prefix.drain));
           }
           if (behind == INT64_MAX)
             return true;
@@ -144,8 +147,8 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
       // Passes of the first chunks alone come before any of a later group, and after its last.
       Span mine = extend({0, 0}, move.stage, true);
       if (configuration_.chunks == 1)
-        next.step = std::max({next.step, prefix.head + mine.end,
-                              prefix.head + mine.leave + prefix.drain});
+        next.step =
+            std::max({next.step, prefix.head + mine.end, prefix.head + mine.leave + prefix.drain});
       next.head = prefix.head + move.stage.forward + move.stage.send;
       next.drain = move.stage.send + move.stage.backward +
                    (split ? std::max(move.stage.weight + move.stage.finish, prefix.drain)

@@ -33,8 +33,7 @@ uint32_t Shape::reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck,
   return to;
 }
 
-std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck,
-                                                        int64_t share) {
+std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck) {
   std::vector<Placed> stages;
   std::vector<int64_t> used(problem_.kinds.size());
   uint32_t at = 0;
@@ -57,8 +56,7 @@ std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck,
         if (missing > groups_ - 1 - s)
           continue;
       }
-      uint32_t to =
-          reach(s, at, form, bottleneck, problem_.kinds[one.kind].memory / share);
+      uint32_t to = reach(s, at, form, bottleneck, problem_.kinds[one.kind].memory);
       if (to > best)
         best = to, chosen = form;
     }
@@ -85,6 +83,9 @@ void Shape::improve(std::vector<Placed> stages) {
         if (node == moved[s].from || node == moved[s + 1].to)
           continue;
         moved[s].to = moved[s + 1].from = node;
+        if (auto behind = stages_ - 1 - static_cast<int64_t>(s);
+            !evenAt(moved[s].from, node, behind) || !evenAt(node, moved[s + 1].to, behind - 1))
+          continue;
         if (space_.between(moved[s].form, moved[s].from, moved[s].to).cannot ||
             space_.between(moved[s + 1].form, moved[s + 1].from, moved[s + 1].to).cannot)
           continue;
@@ -99,28 +100,23 @@ void Shape::improve(std::vector<Placed> stages) {
 void Shape::seed() {
   if (stages_ >= static_cast<int64_t>(line_.size()))
     return;
+  if (configuration_.chunks > 1)
+    return seedEven();
   int64_t total = 1;
   for (Id form : configuration_.forms)
     total += space_.all(form).time() + space_.all(form).mostAgain;
-  // Chunks of a group share its memory: each takes what it needs, or an equal share.
-  for (int64_t share : {int64_t{1}, configuration_.chunks}) {
-    int64_t low = 0, high = total;
-    auto found = greedy(high, share);
-    while (found && high - low > std::max<int64_t>(1, high / 1000)) {
-      int64_t middle = low + (high - low) / 2;
-      answer_.budget -= 5 * stages_;
-      if (auto stages = greedy(middle, share))
-        found = std::move(stages), high = middle;
-      else
-        low = middle;
-    }
-    if (found && configuration_.chunks > 1)
-      improve(*found);
-    else if (found)
-      leaf(*found, false);
-    if (configuration_.chunks == 1)
-      break;
+  int64_t low = 0, high = total;
+  auto found = greedy(high);
+  while (found && high - low > std::max<int64_t>(1, high / 1000)) {
+    int64_t middle = low + (high - low) / 2;
+    answer_.budget -= 5 * stages_;
+    if (auto stages = greedy(middle))
+      found = std::move(stages), high = middle;
+    else
+      low = middle;
   }
+  if (found)
+    leaf(*found, false);
 }
 
 } // namespace accord::placing

@@ -69,6 +69,8 @@ public:
 
   /// Lower bound of the value by what groups can hold; see there.
   double capacityBound();
+  /// Lower bound of the value of interleaved stages; 0 where it says nothing. See there.
+  double evenBound();
   /// Judges plans that are easily made.
   void seed();
   /// The dynamic program. Returns the bound of the value that it proves; what only plans no better
@@ -104,8 +106,16 @@ private:
   void windows(int64_t limit);
   void listStates();
   Cell *cellAt(int64_t stage, uint32_t node, uint32_t state);
+  // PlaceEven.cpp
+  /// Whether an interleaved stage, and `left` ones behind it, can be even.
+  bool evenAt(uint32_t from, uint32_t to, int64_t left) const;
+  struct Middle {
+    int64_t first = 0, last = 0; ///< layers before and behind
+  };
+  std::optional<Middle> middle() const;
+  void seedEven();
   // PlaceSeed.cpp
-  std::optional<std::vector<Placed>> greedy(int64_t bottleneck, int64_t share);
+  std::optional<std::vector<Placed>> greedy(int64_t bottleneck);
   uint32_t reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck, int64_t memory);
   void improve(std::vector<Placed> stages);
   // PlaceDive.cpp

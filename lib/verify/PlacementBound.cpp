@@ -340,7 +340,8 @@ private:
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent();
            ++to) {
         ++work;
-        if (!cuts.contains(to, from) || (c.chunks == 1 && table[stages - at - 1][to].empty()))
+        if (!cuts.contains(to, from) || (c.chunks > 1 && !even(from, to, stages)) ||
+            (c.chunks == 1 && table[stages - at - 1][to].empty()))
           continue;
         chosen.push_back({from, to, form});
         if (c.chunks == 1 ? mayBeat(c, groups, table, chosen) : mayInterleave(c, groups, chosen)) {
@@ -353,6 +354,12 @@ private:
         chosen.pop_back();
       }
     }
+  }
+
+  /// Interleaved stages differ by one layer at most.
+  bool even(size_t from, size_t to, size_t stages) const {
+    size_t size = cuts.layers(from, to).size(), each = p.layers.size() / stages;
+    return size == each || (size == each + 1 && p.layers.size() % stages != 0);
   }
 
   bool mayBeat(const Configuration &c, int64_t groups, const Table &table,

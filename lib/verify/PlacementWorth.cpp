@@ -78,6 +78,12 @@ private:
       if (plan.microbatches % static_cast<int64_t>(groups) != 0)
         report("A0950", fmt::format("{} micro-batches do not interleave on {} groups of devices",
                                     plan.microbatches, groups));
+      auto [fewest, most] = std::minmax_element(
+          plan.stages.begin(), plan.stages.end(),
+          [](const auto &a, const auto &b) { return a.layers.size() < b.layers.size(); });
+      if (most->layers.size() > fewest->layers.size() + 1)
+        report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even",
+                                    fewest->layers.size(), most->layers.size()));
     }
     if (p.mostStages > 0 && groups > static_cast<uint64_t>(p.mostStages))
       report("A0950",

@@ -5,7 +5,7 @@ import sys
 path, statement = sys.argv[1:]
 with open(path, encoding="utf-8") as file:
     d = json.load(file)
-operations = d["graph"]["operations"]
+operations = d.get("graph", {}).get("operations", [])  # the plan of a cluster has none
 
 
 def op(name):

@@ -1,0 +1,174 @@
+// Interleaved stages are even: how long a step takes at least where all but the first and the last
+// layers are equal, as in a transformer.
+#include "lib/place/PlaceShape.h"
+#include <algorithm>
+
+namespace accord::placing {
+
+bool Shape::evenAt(uint32_t from, uint32_t to, int64_t left) const {
+  if (configuration_.chunks == 1)
+    return true;
+  int64_t all = space_.count(0, space_.last()), least = all / stages_;
+  int64_t most = least + (all % stages_ ? 1 : 0), size = space_.count(from, to),
+          rest = space_.count(to, space_.last());
+  return size >= least && size <= most && rest >= left * least && rest <= left * most;
+}
+
+/// The equal layers in the middle of a chain: after `first` others, and before `last` others.
+/// Nothing where a first or last stage could not hold the others.
+std::optional<Shape::Middle> Shape::middle() const {
+  if (!space_.chain || configuration_.forms.size() != 1)
+    return std::nullopt;
+  const auto &layers = problem_.layers;
+  int64_t size = static_cast<int64_t>(layers.size()), least = size / stages_;
+  Id of = layers[layers.size() / 2].of;
+  Middle found;
+  while (found.first < size && layers[static_cast<size_t>(found.first)].of != of)
+    ++found.first;
+  while (found.last < size && layers[static_cast<size_t>(size - 1 - found.last)].of != of)
+    ++found.last;
+  for (int64_t i = found.first; i < size - found.last; ++i)
+    if (layers[static_cast<size_t>(i)].of != of || layers[static_cast<size_t>(i)].pinned)
+      return std::nullopt;
+  if (stages_ < 2 || least < std::max(found.first, found.last))
+    return std::nullopt;
+  return found;
+}
+
+/// A group runs all passes of its chunks, m times. Before its first one, the groups before it have
+/// run the first micro-batch through their first chunks; after its last one, its gradient goes back
+/// through these. With n stages of one layer more than the fewest it recomputes no less than where
+/// these are the stages with the fewest micro-batches in flight. What all groups can take within a
+/// step has to be all layers.
+double Shape::evenBound() {
+  auto equal = configuration_.chunks > 1 ? middle() : std::nullopt;
+  if (!equal)
+    return 0;
+  Id form = configuration_.forms[0];
+  const PlacementProblem::Form &one = problem_.forms[form];
+  int64_t memory = problem_.kinds[one.kind].memory;
+  auto all = static_cast<int64_t>(problem_.layers.size());
+  int64_t least = all / stages_, more = all % stages_;
+  auto crossing = [&](int64_t stage) { // into a stage, wherever it begins
+    int64_t low = stage * least, high = std::min(all, low + std::min(stage, more)),
+            bytes = INT64_MAX;
+    for (int64_t node = low; node <= high; ++node)
+      bytes = std::min(bytes, space_.crossing(static_cast<uint32_t>(node)));
+    return bytes;
+  };
+  /// Some place of a stage; all have layers of the same classes.
+  auto part = [&](int64_t stage, int64_t size) {
+    int64_t from = stage == 0 ? 0
+                   : stage + 1 == stages_
+                       ? all - size
+                       : std::clamp(stage * least, equal->first,
+                                    std::max(equal->first, all - equal->last - size));
+    return Part{static_cast<uint32_t>(from), static_cast<uint32_t>(from + size),
+                inFlight_[static_cast<size_t>(stage)]};
+  };
+  auto boundOf = [&](const Part &part, int64_t stage) {
+    Sums sums = space_.between(form, part.from, part.to);
+    int64_t gather = one.gather.empty() ? 0 : timeOf(one.gather, static_cast<double>(sums.weights));
+    int64_t in = stage > 0 ? transferAtLeast(form, crossing(stage), stage - 1) : 0;
+    int64_t out = stage + 1 < stages_ ? transferAtLeast(form, crossing(stage + 1), stage) : 0;
+    StageBound bound;
+    bound.forward = sums.forward + problem_.perMicrobatch + gather;
+    bound.backward = sums.backward + sums.again + gather;
+    bound.weight = sums.weight;
+    if (problem_.blockingTransfers)
+      bound.forward += in, bound.backward += out;
+    else
+      bound.send = out;
+    return bound;
+  };
+  std::vector<std::vector<int64_t>> steps; ///< by group, n
+  int64_t front = 0, drain = 0, low = 0;
+  for (int64_t g = 0; g < groups_; ++g) {
+    std::vector<int64_t> stages;
+    for (int64_t s = g; s < stages_; s += groups_)
+      stages.push_back(s);
+    auto order = stages; // which get a layer more
+    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return std::pair(inFlight_[static_cast<size_t>(a)], a) <
+             std::pair(inFlight_[static_cast<size_t>(b)], b);
+    });
+    std::vector<int64_t> mine;
+    for (int64_t n = 0; n <= std::min(more, configuration_.chunks); ++n) {
+      std::vector<Part> parts;
+      StageWork work;
+      int64_t pass = 0, again = 0;
+      for (int64_t s : stages) {
+        bool larger = std::find(order.begin(), order.begin() + n, s) != order.begin() + n;
+        parts.push_back(part(s, least + larger));
+        Sums sums = space_.between(form, parts.back().from, parts.back().to);
+        if (sums.cannot)
+          return 0;
+        StageBound bound = boundOf(parts.back(), s);
+        pass += bound.work(), again += sums.again;
+        work.backward += sums.backward + sums.mostAgain;
+        work.weight += sums.weight, work.update += sums.update, work.gradients += sums.gradients;
+      }
+      auto kept = keeps_.options(form, parts, memory, Keeps::Which::Least);
+      answer_.budget -= kept.work;
+      if (kept.list.empty() && kept.exact)
+        break; // nor with more layers
+      if (!kept.list.empty() && kept.exact) {
+        int64_t must = 0;
+        for (int64_t each : kept.list[0].again)
+          must += each;
+        pass += std::max<int64_t>(0, must - again);
+      }
+      int64_t finish = finishOf(problem_, form, work, togetherOf(problem_, form));
+      mine.push_back(front + microbatches_ * pass + std::max(drain, finish));
+    }
+    if (mine.empty())
+      return answer_.value; // nothing fits
+    low = std::max(low, mine[0]);
+    steps.push_back(std::move(mine));
+    StageBound first = boundOf(part(g, least), g);
+    front += first.forward + first.send, drain += first.send + first.backward + first.weight;
+  }
+  std::vector<int64_t> tried{low};
+  for (const auto &mine : steps)
+    tried.insert(tried.end(), mine.begin(), mine.end());
+  std::sort(tried.begin(), tried.end());
+  for (int64_t step : tried) {
+    if (step < low)
+      continue;
+    int64_t room = 0;
+    for (const auto &mine : steps)
+      room += std::upper_bound(mine.begin(), mine.end(), step) - mine.begin() - 1;
+    if (room >= more)
+      return value(static_cast<double>(step), ratesAtLeast({}));
+  }
+  return answer_.value;
+}
+
+/// Even cuts: who gets a layer more is the ends' and then the middle's, or the first, or the last.
+void Shape::seedEven() {
+  auto all = static_cast<int64_t>(line_.size()) - 1;
+  int64_t least = all / stages_, more = all % stages_;
+  for (int way = 0; way < (more ? 4 : 1); ++way) {
+    std::vector<int64_t> sizes(static_cast<size_t>(stages_), least);
+    for (int64_t i = 0; i < more; ++i)
+      ++sizes[static_cast<size_t>(way == 0   ? (i % 2 ? stages_ - 1 - i / 2 : i / 2)
+                                  : way == 1 ? i
+                                  : way == 2 ? stages_ - 1 - i
+                                             : i * stages_ / more)];
+    std::vector<Placed> stages;
+    int64_t at = 0;
+    for (int64_t s = 0; s < stages_; ++s) {
+      int64_t to = at + sizes[static_cast<size_t>(s)];
+      Id form = configuration_.forms[0];
+      stages.push_back({line_[static_cast<size_t>(at)], line_[static_cast<size_t>(to)], form});
+      at = to;
+    }
+    bool can = configuration_.forms.size() == 1;
+    for (const Placed &stage : stages)
+      can &= !space_.between(stage.form, stage.from, stage.to).cannot;
+    if (can)
+      improve(std::move(stages));
+  }
+}
+
+} // namespace accord::placing
