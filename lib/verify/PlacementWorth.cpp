@@ -1,5 +1,6 @@
 #include "lib/verify/PlacementWorth.h"
 #include "lib/verify/PlacementSimulation.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
