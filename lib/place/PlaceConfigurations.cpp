@@ -146,6 +146,10 @@ double Configurations::boundOf(const Configuration &configuration) const {
   double factor = m / p;
   if (space_.chain && configuration.chunks == 1 && ratio > 1e-9)
     factor = std::max(factor, ratio / (1 - std::pow(1 - ratio / m, p)));
+  // See `Span` for where even stages are known to be best.
+  if (space_.chain && (configuration.schedule == PipelineSchedule::GPipe ||
+                       (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
+    factor = std::max(factor, (m + p - 1) / p);
   double step = std::max(total * factor,
                          m * (most + static_cast<double>(configuration.chunks *
                                                          problem_.perMicrobatch)));
