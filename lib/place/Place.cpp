@@ -41,6 +41,7 @@ public:
       answer_.leave(0);
     count_ = all_.list.size();
     bound();
+    table();
     search();
     PlacementResult result;
     result.plan = answer_.plan;
@@ -54,7 +55,7 @@ public:
   }
 
 private:
-  /// Bounds, tables and first plans, by increasing bound.
+  /// Bounds and first plans, by increasing bound.
   void bound() {
     std::vector<Configuration> heap = std::move(all_.list);
     std::make_heap(heap.begin(), heap.end(), later);
@@ -68,6 +69,9 @@ private:
       }
       if (answer_.over()) {
         answer_.leave(one.bound);
+        for (const Configuration &other : open_)
+          answer_.leave(other.bound);
+        open_.clear();
         return;
       }
       auto again = [&](Configuration &&next) {
@@ -100,17 +104,36 @@ private:
         continue;
       }
       if (one.step == 1) {
-        Shape shape(space_, keeps_, one, answer_);
-        shape.seed();
-        if (double proved = shape.table(); proved > one.bound)
-          one.bound = proved;
+        Shape(space_, keeps_, one, answer_).seed();
         one.step = 2;
-        report("bounds", one.bound);
         again(std::move(one));
         continue;
       }
       open_.push_back(std::move(one));
     }
+  }
+
+  /// Tables, once the easy plans of all configurations are known: the better the plan at hand, the
+  /// smaller they are.
+  void table() {
+    std::vector<Configuration> open = std::move(open_);
+    open_.clear();
+    for (Configuration &one : open) {
+      if (answer_.useless(one.bound)) {
+        ++answer_.pruned;
+        continue;
+      }
+      if (answer_.over()) {
+        answer_.leave(one.bound);
+        continue;
+      }
+      one.bound = std::max(one.bound, Shape(space_, keeps_, one, answer_).table());
+      report("bounds", one.bound);
+      if (!answer_.useless(one.bound))
+        open_.push_back(std::move(one));
+    }
+    std::sort(open_.begin(), open_.end(),
+              [](const Configuration &a, const Configuration &b) { return later(b, a); });
   }
 
   /// What bounds leave open, to the end or to a limit; what is left then once more.

@@ -64,7 +64,7 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
       rates = ratesAtLeast(prefix.stages);
       prefix.stages.pop_back();
       if (configuration_.chunks == 1 && space_.chain) {
-        Span mine = extend({0, 0}, *stage, true);
+        Span mine = extend({}, *stage, -1);
         step = std::max({step, prefix.head + mine.end, prefix.head + mine.leave + prefix.drain});
         if (tabled_) {
           int64_t behind = INT64_MAX;
@@ -78,7 +78,7 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
             Cell *cell = cellAt(s + 1, to, u);
             if (!room || !cell || cell->end == INT64_MAX)
               continue;
-            Span span = extend({cell->leave, cell->end}, *stage, left == 0);
+            Span span = extend({cell->leave, cell->end, cell->through}, *stage, s);
             behind = std::min(
                 behind, std::max(prefix.head + span.end, prefix.head + span.leave + prefix.drain));
           }
@@ -87,7 +87,7 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
           step = std::max(step, behind);
         }
       } else if (configuration_.chunks == 1 && !space_.chain) {
-        Span mine = extend({0, 0}, *stage, true);
+        Span mine = extend({}, *stage, -1);
         step = std::max({step, space_.before(chainForward_, node, to) + mine.end,
                          space_.before(chainForward_, node, to) + mine.leave +
                              space_.before(chainBackward_, node, to)});
@@ -145,7 +145,7 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
     bool split = configuration_.schedule == PipelineSchedule::ZeroBubble;
     if (space_.chain && s < groups_) {
       // Passes of the first chunks alone come before any of a later group, and after its last.
-      Span mine = extend({0, 0}, move.stage, true);
+      Span mine = extend({}, move.stage, -1);
       if (configuration_.chunks == 1)
         next.step =
             std::max({next.step, prefix.head + mine.end, prefix.head + mine.leave + prefix.drain});

@@ -59,6 +59,35 @@ int64_t Shape::stepAtLeast(const PlacementWorth &worth, const StageEdges &edges)
       }
     }
   }
+  if (configuration_.schedule != PipelineSchedule::GPipe && space_.chain) {
+    // `Span`, with the exact times, and its like for chunks: before a group's first backward pass
+    // micro-batch 0 goes forward through all stages and back to the group; after its last forward
+    // pass the last micro-batch goes on to the last stage and back through all. Between are all
+    // passes but the first and the last `warm`, chunk after chunk, p at a time.
+    int64_t through = times[0].finish;
+    for (size_t s = 0; s < times.size(); ++s)
+      through += times[s].forward + times[s].backward + (split ? 0 : times[s].weight) +
+                 (s + 1 < times.size() ? 2 * times[s].send : 0);
+    for (size_t g = 0; g < p; ++g) {
+      auto behind = static_cast<int64_t>(p - g - 1), all = m * static_cast<int64_t>(v);
+      int64_t warm = v > 1 ? 2 * behind + static_cast<int64_t>((v - 1) * p) + 1 : behind + 1;
+      if (warm >= all)
+        continue;
+      int64_t between = through;
+      for (size_t c = 0; c < v; ++c) {
+        const StageTimes &time = times[c * p + g];
+        auto round = static_cast<int64_t>(p * v), first = static_cast<int64_t>(c * p);
+        int64_t left =
+            v == 1 ? warm
+                   : warm / round * groups_ + std::clamp<int64_t>(warm % round - first, 0, groups_);
+        between += (m - left) * (time.forward + time.backward + (split ? 0 : time.weight));
+      }
+      for (size_t s = (v - 1) * p + g + 1; s < times.size(); ++s)
+        between += times[s].forward + times[s].backward + (split ? 0 : times[s].weight) +
+                   2 * times[s - 1].send;
+      step = std::max(step, between);
+    }
+  }
   if (configuration_.schedule == PipelineSchedule::GPipe && space_.chain) {
     // All forward passes leave the last stage before any backward pass: two flow shops in a row.
     int64_t forward = 0, backward = 0, mostForward = 0, mostBackward = 0;

@@ -114,18 +114,22 @@ std::optional<StageBound> Shape::stageAt(Id form, uint32_t from, uint32_t to, in
   return bound;
 }
 
-Span Shape::extend(const Span &behind, const StageBound &stage, bool last) const {
-  int64_t m = microbatches_, delay = last ? 0 : stage.send;
-  int64_t through = stage.forward + delay + behind.leave + delay + stage.backward;
+/// `at`: the stage, or -1 for one alone, of which nothing is known but its own work.
+Span Shape::extend(const Span &behind, const StageBound &stage, int64_t at) const {
+  int64_t m = microbatches_, delay = at < 0 || at + 1 == stages_ ? 0 : stage.send;
+  bool split = configuration_.schedule == PipelineSchedule::ZeroBubble;
+  int64_t each = stage.forward + stage.backward + (split ? 0 : stage.weight);
   Span span;
-  if (configuration_.schedule == PipelineSchedule::ZeroBubble) {
-    int64_t held = std::min(m, groups_);
-    span.leave = std::max(m * (stage.forward + stage.backward) + (m - held) * stage.weight, through);
-    span.end = std::max(m * stage.work(), span.leave + stage.weight) + stage.finish;
-  } else {
-    span.leave = std::max(m * stage.work(), through + stage.weight);
-    span.end = span.leave + stage.finish;
-  }
+  span.through = each + 2 * delay + behind.through;
+  span.leave = std::max(m * each, each + 2 * delay + behind.leave);
+  if (split) // weight gradients that cannot wait any longer
+    span.leave = std::max(span.leave, m * each + (m - std::min(m, groups_)) * stage.weight);
+  if (at >= 0 && configuration_.schedule == PipelineSchedule::GPipe)
+    span.leave = std::max(span.leave, span.through + (m - 1) * each);
+  else if (int64_t k = groups_ - at; at >= 0 && m > k)
+    span.leave = std::max(span.leave, span.through + behind.through + (m - k) * each);
+  span.end = span.leave + (split ? stage.weight : 0);
+  span.end = std::max(span.end, m * stage.work()) + stage.finish;
   span.end = std::max(span.end, stage.forward + delay + behind.end);
   return span;
 }
@@ -148,10 +152,10 @@ Rates Shape::ratesAtLeast(const std::vector<Placed> &stages) const {
 }
 
 int64_t Shape::longest() const {
-  double goal = answer_.gap > 0 ? answer_.value - answer_.gap * std::abs(answer_.value)
-                                : answer_.value;
-  double step = stepFor(problem_, goal, ratesAtLeast({}), joules_) -
-                static_cast<double>(problem_.perStep);
+  double goal =
+      answer_.gap > 0 ? answer_.value - answer_.gap * std::abs(answer_.value) : answer_.value;
+  double step =
+      stepFor(problem_, goal, ratesAtLeast({}), joules_) - static_cast<double>(problem_.perStep);
   return step >= 4e18 ? INT64_MAX / 2 : static_cast<int64_t>(std::max(step, 0.0)) + 1;
 }
 

@@ -59,8 +59,19 @@ struct StageBound {
 ///   backward pass. Neither needs equal stages, nor an order of the passes between.
 /// - Of ZeroBubble, at most `held` weight gradients are left when the last backward pass ends, and
 ///   its own comes after it.
+/// - Of 1F1B (and ZeroBubble) stage s runs k = min(m, p - s) forward passes before its first and k
+///   backward passes after its last forward pass. Before the first backward pass a micro-batch goes
+///   through all of the suffix and back, and another one after the last forward pass; between are m -
+///   k passes each way (if m > k). With w the work of each stage, for all s:
+///     step >= sum of w before s + 2 * sum of w behind s + (m - k + 1) w_s.
+///   Weighed with l_s = (c - 1 - sum of l before s) / (m - p + s), which are not negative and sum up
+///   to 1 for c = (m + p - 1) / p, each w has the factor c: for m > p no uneven cut beats the closed
+///   form of even stages, step >= (m + p - 1) / p * (sum of w).
+/// - Of GPipe all forward passes of the last stage come before any backward pass: step >= sum of w
+///   + (m - 1) w_s.
 struct Span {
   int64_t leave = 0, end = 0;
+  int64_t through = 0; ///< a micro-batch alone, there and back
 };
 
 class Shape {
@@ -81,7 +92,7 @@ public:
 
 private:
   struct Cell {
-    int64_t leave, end;
+    int64_t leave, end, through;
     uint32_t next, form, state;
   };
   struct Placed {
@@ -95,7 +106,7 @@ private:
   std::optional<StageBound> stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
                                     int64_t memory);
   int64_t transferAtLeast(Id form, int64_t bytes, int64_t stage) const;
-  Span extend(const Span &behind, const StageBound &stage, bool last) const;
+  Span extend(const Span &behind, const StageBound &stage, int64_t at) const;
   double value(double step, const Rates &rates) const {
     return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_);
   }
@@ -103,7 +114,8 @@ private:
   int64_t longest() const; ///< step below the answer's value, without perStep
   // PlaceTable.cpp
   template <typename Visit> void stagesFrom(uint32_t from, uint32_t most, Visit visit);
-  void windows(int64_t limit);
+  int64_t limitAt(int64_t stage, uint32_t from) const; ///< of its time per micro-batch
+  void windows();
   void listStates();
   Cell *cellAt(int64_t stage, uint32_t node, uint32_t state);
   // PlaceEven.cpp
@@ -139,6 +151,7 @@ private:
   std::vector<int64_t> chainForward_, chainBackward_; ///< of layers, when not a chain
   std::vector<uint32_t> line_; ///< nodes, each a layer more than the one before it
   // The table.
+  int64_t longest_ = 0;
   bool tabled_ = false, collapsed_ = false;
   std::vector<uint32_t> low_, high_; ///< by stage: nodes where it may begin
   std::vector<std::vector<std::vector<int64_t>>> states_; ///< by groups: devices used by kind

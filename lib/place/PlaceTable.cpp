@@ -31,28 +31,47 @@ void Shape::listStates() {
     if (states_[k].size() > 256 || total > 4096) {
       // Too many: devices are not counted, which only makes the bound lower.
       collapsed_ = true;
-      states_.assign(static_cast<size_t>(groups_) + 1, {std::vector<int64_t>(problem_.kinds.size())});
+      states_.assign(static_cast<size_t>(groups_) + 1,
+                     {std::vector<int64_t>(problem_.kinds.size())});
       follow_.assign(static_cast<size_t>(groups_) + 1, std::vector<int64_t>(forms, 0));
       return;
     }
   }
 }
 
+int64_t Shape::limitAt(int64_t stage, uint32_t from) const {
+  int64_t m = microbatches_;
+  if (!space_.chain || configuration_.forms.size() != 1)
+    return longest_ / m;
+  Sums before = space_.between(configuration_.forms[0], 0, from);
+  if (configuration_.schedule == PipelineSchedule::ZeroBubble)
+    return (longest_ - before.forward) / m;
+  // What `Span` says of this stage, with the least work of all others.
+  int64_t rest = space_.all(configuration_.forms[0]).time() - before.time();
+  int64_t limit = (longest_ - before.time()) / m, k = stages_ - stage;
+  if (configuration_.schedule == PipelineSchedule::GPipe && m > 1)
+    limit = std::min(limit, (longest_ - before.time() - rest) / (m - 1));
+  else if (m > k + 1)
+    limit = std::min(limit, (longest_ - before.time() - 2 * rest) / (m - k - 1));
+  return limit + (m > k + 1 ? problem_.perMicrobatch : 0);
+}
+
 /// Where stages can begin and end if none may take longer than `limit` per micro-batch: taking as
 /// many layers as one can from either end is best, as what fits in a stage also fits without some
 /// of its layers. Transfers, which may shrink with more layers, are not looked at here.
-void Shape::windows(int64_t limit) {
+void Shape::windows() {
   auto count = static_cast<uint32_t>(space_.last());
   low_.assign(static_cast<size_t>(stages_) + 1, 0);
   high_.assign(static_cast<size_t>(stages_) + 1, count);
   if (!space_.above(0).empty())
     return;
-  auto fits = [&](int64_t stage, uint32_t from, uint32_t to) {
+  auto fits = [&](int64_t s, uint32_t from, uint32_t to) {
     for (Id form : configuration_.forms) {
       Sums sums = space_.between(form, from, to);
+      int64_t limit = limitAt(s, from);
       if (sums.cannot || sums.time() + problem_.perMicrobatch > limit)
         continue;
-      auto again = keeps_.leastAgain(form, from, to, inFlight_[static_cast<size_t>(stage)],
+      auto again = keeps_.leastAgain(form, from, to, inFlight_[static_cast<size_t>(s)],
                                      problem_.kinds[problem_.forms[form].kind].memory);
       if (again && sums.time() - sums.again + *again + problem_.perMicrobatch <= limit)
         return true;
@@ -111,8 +130,8 @@ Shape::Cell *Shape::cellAt(int64_t stage, uint32_t node, uint32_t state) {
 double Shape::table() {
   if (configuration_.chunks > 1 || !space_.complete)
     return 0;
-  int64_t limit = longest() / microbatches_;
-  windows(limit);
+  longest_ = longest();
+  windows();
   for (int64_t s = 0; s <= stages_; ++s)
     if (low_[static_cast<size_t>(s)] > high_[static_cast<size_t>(s)])
       return answer_.value; // no cut of better value fits
@@ -131,12 +150,14 @@ double Shape::table() {
     cells_[static_cast<size_t>(s)].assign(
         static_cast<size_t>(high_[static_cast<size_t>(s)] - low_[static_cast<size_t>(s)] + 1) *
             states_[static_cast<size_t>(stages_ - s)].size(),
-        {Never, Never, 0, 0, 0});
-  *cellAt(stages_, space_.last(), 0) = {0, 0, 0, 0, 0};
+        {Never, Never, Never, 0, 0, 0});
+  *cellAt(stages_, space_.last(), 0) = {0, 0, 0, 0, 0, 0};
   size_t forms = configuration_.forms.size();
   for (int64_t s = stages_; s-- > 0;) {
     auto k = static_cast<size_t>(stages_ - s);
-    for (uint32_t from = low_[static_cast<size_t>(s)]; from <= high_[static_cast<size_t>(s)]; ++from)
+    for (uint32_t from = low_[static_cast<size_t>(s)]; from <= high_[static_cast<size_t>(s)];
+         ++from) {
+      int64_t limit = limitAt(s, from);
       stagesFrom(from, high_[static_cast<size_t>(s) + 1], [&](uint32_t to) {
         bool any = false;
         for (size_t f = 0; f < forms; ++f) {
@@ -144,8 +165,7 @@ double Shape::table() {
           answer_.budget -= 2;
           if (space_.between(form, from, to).cannot)
             continue;
-          auto stage =
-              stageAt(form, from, to, s, problem_.kinds[problem_.forms[form].kind].memory);
+          auto stage = stageAt(form, from, to, s, problem_.kinds[problem_.forms[form].kind].memory);
           if (!stage)
             continue;
           // Transfers apart, larger stages take longer.
@@ -166,10 +186,10 @@ double Shape::table() {
               continue;
             Span span;
             if (space_.chain) {
-              span = extend({behind->leave, behind->end}, *stage, s + 1 == stages_);
+              span = extend({behind->leave, behind->end, behind->through}, *stage, s);
             } else {
               // Alone: after the longest chain of layers before it, and before theirs backward.
-              Span mine = extend({0, 0}, *stage, true);
+              Span mine = extend({}, *stage, -1);
               span.end = std::max({behind->end, head + mine.end, head + mine.leave + tail});
               span.leave = span.end;
             }
@@ -178,10 +198,12 @@ double Shape::table() {
               cell->next = to, cell->form = form, cell->state = u;
             cell->end = std::min(cell->end, span.end);
             cell->leave = std::min(cell->leave, span.leave);
+            cell->through = std::min(cell->through, span.through);
           }
         }
         return any;
       });
+    }
     if (answer_.over())
       return 0;
   }

@@ -117,7 +117,7 @@ void expectAllPlans(const PlacementProblem &problem, uint64_t seed, double best)
 
 } // namespace
 
-constexpr size_t Most = 300;
+constexpr size_t Most = 4000;
 
 TEST(Place, FindsTheBestOfAllPlans) {
   size_t compared = 0, none = 0, limited = 0;
