@@ -12,8 +12,8 @@ bool __attribute__((weak)) meets(const PlacementProblem &problem, const Placemen
   return problem.limits.step == 0 || worth.step <= problem.limits.step;
 }
 
-PlacementResult __attribute__((weak))
-place(const PlacementProblem &problem, const PlaceOptions &options) {
+PlacementResult __attribute__((weak)) place(const PlacementProblem &problem,
+                                            const PlaceOptions &options) {
   PlacementResult best;
   auto layers = static_cast<int64_t>(problem.layers.size());
   for (PlacementProblem::Id f = 0; f < problem.forms.size(); ++f) {
@@ -31,8 +31,8 @@ place(const PlacementProblem &problem, const PlaceOptions &options) {
     int64_t m = problem.batch / form.data / form.microbatch;
     for (int64_t p = options.fewestStages; p <= most; ++p)
       for (PipelineSchedule schedule : problem.schedules)
-        for (int64_t v : schedule == PipelineSchedule::Interleaved ? problem.chunks
-                                                                  : std::vector<int64_t>{1}) {
+        for (int64_t v :
+             schedule == PipelineSchedule::Interleaved ? problem.chunks : std::vector<int64_t>{1}) {
           if (p * v > layers || (v > 1 && (m % p || p == 1)) || p * m * v > 4000000)
             continue;
           Placement plan;
@@ -72,7 +72,8 @@ std::vector<RunnerUp> __attribute__((weak))
 runnersUp(const PlacementProblem &, const PlacementResult &, size_t, const PlaceOptions &) {
   return {};
 }
-PlacementConflict __attribute__((weak)) conflictsOf(const PlacementProblem &, const PlaceOptions &) {
+PlacementConflict __attribute__((weak)) conflictsOf(const PlacementProblem &,
+                                                    const PlaceOptions &) {
   return {};
 }
 

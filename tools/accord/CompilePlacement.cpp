@@ -48,8 +48,8 @@ std::string placementText(const PlacementPlan &plan) {
     const PlacementProblem::Form &form = problem.forms[placed.stages.front().form];
     double seconds = static_cast<double>(worth.step) * 1e-12;
     size_t groups = placed.stages.size() / static_cast<size_t>(placed.chunks);
-    text += fmt::format("  degrees       {}: {} devices\n", degreesOf(problem, placed),
-                        worth.devices);
+    text +=
+        fmt::format("  degrees       {}: {} devices\n", degreesOf(problem, placed), worth.devices);
     text += fmt::format("  schedule      {}{}, {} micro-batches of {}\n", name(placed.schedule),
                         placed.chunks > 1 ? fmt::format(" with {} chunks", placed.chunks) : "",
                         placed.microbatches, form.microbatch);
@@ -57,9 +57,8 @@ std::string placementText(const PlacementPlan &plan) {
                         seconds, static_cast<double>(problem.batch) / seconds,
                         plan.modelFlops / seconds / static_cast<double>(worth.devices) * 1e-12);
     text += fmt::format("  bound         {:.4g} s, gap {:.2f} % ({})\n",
-                        plan.result.bound * (problem.objective == PlacementObjective::StepTime
-                                                 ? 1e-12
-                                                 : 1),
+                        plan.result.bound *
+                            (problem.objective == PlacementObjective::StepTime ? 1e-12 : 1),
                         100 * plan.result.gap(), plan.result.proof);
     text += fmt::format("  {:<13} {:<34} {:>9} {:>9}  {}\n", "stage", "layers", "memory", "in use",
                         "recompute");
@@ -79,8 +78,7 @@ std::string placementText(const PlacementPlan &plan) {
     }
     for (const RunnerUp &other : plan.runnersUp)
       text += fmt::format("  runner-up     {}, {}: {:.4g} s\n", degreesOf(problem, other.plan),
-                          name(other.plan.schedule),
-                          static_cast<double>(other.worth.step) * 1e-12);
+                          name(other.plan.schedule), static_cast<double>(other.worth.step) * 1e-12);
   }
   for (const std::string &assumption : plan.assumptions)
     text += fmt::format("  assumed       {}\n", assumption);

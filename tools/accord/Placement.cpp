@@ -1,7 +1,7 @@
 // The placement of a session's job on a cluster: what may be chosen, and the choice.
-#include "lib/place/Place.h"
 #include "lib/place/Judge.h"
 #include "lib/place/Offer.h"
+#include "lib/place/Place.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/STLExtras.h"
@@ -22,8 +22,8 @@ public:
       of_[choice.key] = &choice;
     for (const Cluster &group : groups_) {
       devices_ += group.devicesPerServer * group.servers;
-      perServer_ = perServer_ ? std::min(perServer_, group.devicesPerServer)
-                              : group.devicesPerServer;
+      perServer_ =
+          perServer_ ? std::min(perServer_, group.devicesPerServer) : group.devicesPerServer;
     }
   }
 
@@ -140,15 +140,16 @@ private:
                      (space.data.empty() ? 1 : space.data.front());
     if (least <= devices_)
       return;
-    const char *key = find("data_parallel") ? "data_parallel"
-                      : find("tensor_parallel") ? "tensor_parallel" : "pipeline_parallel";
-    auto wrong = error(
-        Code::TooFewDevices, key,
-        fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
-                    "needed, cluster '{}' has {}",
-                    tensor.front(), pipelines.front().first,
-                    space.data.empty() ? 1 : space.data.front(), session_.cluster()->name,
-                    devices_));
+    const char *key = find("data_parallel")     ? "data_parallel"
+                      : find("tensor_parallel") ? "tensor_parallel"
+                                                : "pipeline_parallel";
+    auto wrong =
+        error(Code::TooFewDevices, key,
+              fmt::format(
+                  "tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
+                  "needed, cluster '{}' has {}",
+                  tensor.front(), pipelines.front().first,
+                  space.data.empty() ? 1 : space.data.front(), session_.cluster()->name, devices_));
     noteCluster(wrong);
   }
 
