@@ -188,7 +188,8 @@ double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp 
       auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
       if (!amount)
         continue;
-      if (amount.quantity().dimension != Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
+      if (amount.quantity().dimension !=
+          Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
         assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per "
                               "device");
         continue;
@@ -322,8 +323,8 @@ std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<M
       names.push_back(kinds[i].device.getSymName());
       endpoints += all.groups[i].devicesPerServer;
     } else {
-      llvm::StringRef name = kinds[i].server ? kinds[i].server.getSymName()
-                                             : kinds[i].device.getSymName();
+      llvm::StringRef name =
+          kinds[i].server ? kinds[i].server.getSymName() : kinds[i].device.getSymName();
       if (!llvm::is_contained(names, name)) {
         names.push_back(name);
         endpoints += all.groups[i].servers;

@@ -103,7 +103,7 @@ private:
           auto of = classOf_.find(before);
           if (of == classOf_.end())
             continue;
-          cls = !found ? of->second
+          cls = !found        ? of->second
                 : backward[i] ? std::min(cls, of->second)
                               : std::max(cls, of->second);
           found = true;
@@ -176,9 +176,8 @@ private:
       size_t dot = name.rfind(".update");
       for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, dot))) {
         double share = 1 / static_cast<double>(countOf(cls));
-        uses_[cls].update =
-            sum(uses_[cls].update,
-                capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
+        uses_[cls].update = sum(
+            uses_[cls].update, capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
         uses_[cls].joulesUpdate += joules(slot.operation) * share;
       }
     }

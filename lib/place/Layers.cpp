@@ -38,9 +38,8 @@ bool ofGradient(const WorkGraph &graph, const Operation &op) {
   if (op.body == kNone)
     return false;
   const std::vector<OperationId> &body = graph.regions[op.body].operations;
-  return std::any_of(body.begin(), body.end(), [&](OperationId id) {
-    return ofGradient(graph, graph.operations[id]);
-  });
+  return std::any_of(body.begin(), body.end(),
+                     [&](OperationId id) { return ofGradient(graph, graph.operations[id]); });
 }
 } // namespace
 
@@ -72,8 +71,7 @@ namespace {
 class Cutting {
 public:
   Cutting(const WorkGraph &graph, const Schedule &schedule)
-      : graph_(graph), deps_(Dependences::of(graph)),
-        takes_(graph.operations.size()) {
+      : graph_(graph), deps_(Dependences::of(graph)), takes_(graph.operations.size()) {
     for (const Slot &slot : schedule.regions[kMicrobatchRegion].slots)
       takes_[slot.operation] = slot.duration.value;
     std::vector<bool> backward = layers::backwardOf(graph, deps_);
@@ -149,8 +147,7 @@ private:
     }
     bool nothing = time == 0 && bytes == 0, // views
         small = time < small_ && bytes < smallBytes_;
-    if (!out_.classes.empty() &&
-        (nothing || (mayJoin && small && !out_.classes.back().iterated)))
+    if (!out_.classes.empty() && (nothing || (mayJoin && small && !out_.classes.back().iterated)))
       for (OperationId id : piece)
         out_.classOf.emplace(graph_.operations[id].name,
                              static_cast<uint32_t>(out_.classes.size() - 1));
@@ -218,7 +215,7 @@ private:
   Dependences deps_;
   std::vector<int64_t> takes_;
   std::vector<OperationId> forward_;
-  int64_t small_ = 0, smallBytes_ = 0;        ///< picoseconds; KiB of residents
+  int64_t small_ = 0, smallBytes_ = 0;       ///< picoseconds; KiB of residents
   std::map<std::string, int64_t> residents_; ///< KiB by name of an operation
   std::map<ValueId, size_t> lastUse_;
   std::set<ValueId> live_;

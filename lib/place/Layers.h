@@ -19,8 +19,8 @@ namespace accord {
 /// before it.
 struct Layering {
   struct Class {
-    std::string name;  ///< of the repeat, else of the first operation
-    int64_t count = 1; ///< layers, one after the other
+    std::string name;      ///< of the repeat, else of the first operation
+    int64_t count = 1;     ///< layers, one after the other
     bool iterated = false; ///< its layers are the iterations of a repeat
   };
   struct Edge {
@@ -28,7 +28,7 @@ struct Layering {
     int64_t bytes = 0;         ///< of one sample
   };
   std::vector<Class> classes;
-  std::vector<Edge> edges; ///< ascending, none twice, none back
+  std::vector<Edge> edges;                 ///< ascending, none twice, none back
   std::map<std::string, uint32_t> classOf; ///< by name of an operation of the forward pass
 
   int64_t layers() const;
@@ -41,16 +41,16 @@ struct Layering {
 /// What one layer of a class takes on one device; times of one micro-batch in picoseconds.
 struct LayerUse {
   int64_t forward = 0;
-  int64_t backward = 0; ///< without `weight` and `again`
-  int64_t weight = 0;   ///< of weight gradients
-  int64_t again = 0;    ///< of what is computed again
-  int64_t update = 0;   ///< once per step
+  int64_t backward = 0;                           ///< without `weight` and `again`
+  int64_t weight = 0;                             ///< of weight gradients
+  int64_t again = 0;                              ///< of what is computed again
+  int64_t update = 0;                             ///< once per step
   int64_t weights = 0, gradients = 0, states = 0; ///< bytes of residents
   /// Bytes from the forward to the backward pass of a micro-batch, the layer's input if its
   /// backward pass reads it. What is read by the backward passes of two layers is counted where it
   /// was made.
   int64_t kept = 0;
-  int64_t working = 0; ///< the most bytes besides, in either pass
+  int64_t working = 0;     ///< the most bytes besides, in either pass
   double joules = 0;       ///< of one micro-batch
   double joulesUpdate = 0; ///< of one step
 };

@@ -316,19 +316,17 @@ private:
     auto microbatches = static_cast<double>(request_.batch / form.microbatch); // of all replicas
     double tensor = static_cast<double>(form.tensor);
     cost.joules = use.joules * microbatches * tensor +
-                  use.joulesUpdate * tensor *
-                      (form.zero >= 1 ? 1 : static_cast<double>(form.data));
+                  use.joulesUpdate * tensor * (form.zero >= 1 ? 1 : static_cast<double>(form.data));
     int64_t first = use.backward + use.weight;
     double most = 0;
     for (size_t policy = 0; policy < uses.size(); ++policy) {
       const LayerUse &other = uses[policy][cls];
       PlacementProblem::Keep keep;
       keep.policy = request_.space.recomputes[policy];
-      keep.again =
-          std::max<int64_t>(0, other.backward + other.weight + other.again - first);
+      keep.again = std::max<int64_t>(0, other.backward + other.weight + other.again - first);
       keep.kept = other.kept;
-      keep.working = other.working + (form.zero >= 2 ? use.gradients : 0) +
-                     (form.zero >= 3 ? use.weights : 0);
+      keep.working =
+          other.working + (form.zero >= 2 ? use.gradients : 0) + (form.zero >= 3 ? use.weights : 0);
       // What is no less in any respect than another choice is none.
       if (std::any_of(cost.keeps.begin(), cost.keeps.end(), [&](const PlacementProblem::Keep &k) {
             return k.again <= keep.again && k.kept <= keep.kept && k.working <= keep.working;
@@ -343,8 +341,7 @@ private:
   }
 
   void assume(const std::string &text) {
-    if (std::find(out_.assumptions.begin(), out_.assumptions.end(), text) ==
-        out_.assumptions.end())
+    if (std::find(out_.assumptions.begin(), out_.assumptions.end(), text) == out_.assumptions.end())
       out_.assumptions.push_back(text);
   }
 

@@ -18,7 +18,7 @@ struct PlacementSpace {
     bool sequence = false;
   };
   std::vector<Share> shares{{}}; ///< of one operation
-  std::vector<int64_t> data;         ///< empty: all that divide the batch
+  std::vector<int64_t> data;     ///< empty: all that divide the batch
   std::vector<int64_t> microbatches{1};
   std::vector<int> zero{0};
   std::vector<std::string> recomputes{"none"};

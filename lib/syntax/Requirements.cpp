@@ -177,9 +177,8 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
     return std::nullopt;
   };
   if (!call)
-    return refuse(condition.range,
-                  fmt::format("a constraint compares two values, but this is {}",
-                              condition.describe()));
+    return refuse(condition.range, fmt::format("a constraint compares two values, but this is {}",
+                                               condition.describe()));
   const Constant *left = call->arguments[0].second.get(), *right = call->arguments[1].second.get();
   auto measured = [&](const Constant &value) {
     auto *word = value.as<Word>();
@@ -207,11 +206,11 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
   auto [of, dimension] = known.at(word->text);
   bool rate = word->text == "throughput";
   if (rate ? !least : !most)
-    return refuse(condition.range, fmt::format("'{}' is limited from {}", word->text,
-                                               rate ? "below" : "above"));
-  std::map<std::string, Quantity> names = {{"batch", Quantity::number(batch)},
-                                           {"power.tdp", accord::of(machine.tdp.value,
-                                                                    kEnergy / kTime)}};
+    return refuse(condition.range,
+                  fmt::format("'{}' is limited from {}", word->text, rate ? "below" : "above"));
+  std::map<std::string, Quantity> names = {
+      {"batch", Quantity::number(batch)},
+      {"power.tdp", accord::of(machine.tdp.value, kEnergy / kTime)}};
   for (const Memory &memory : machine.memories)
     names[memory.name + ".capacity"] = accord::of(memory.capacity.value, kBytes);
   auto value = measure(*right, names);
@@ -228,11 +227,10 @@ std::optional<PlacementLimit> placementLimit(const Constant &condition, const Ma
   }
   double number = value->toDouble();
   if (!(number > 0))
-    return refuse(right->range,
-                  fmt::format("'{}' cannot be {} {}", word->text,
-                              rate ? "above" : "at most", value->print()));
-  return PlacementLimit{of, rate ? static_cast<double>(batch) / number : number, {},
-                        condition.range};
+    return refuse(right->range, fmt::format("'{}' cannot be {} {}", word->text,
+                                            rate ? "above" : "at most", value->print()));
+  return PlacementLimit{
+      of, rate ? static_cast<double>(batch) / number : number, {}, condition.range};
 }
 
 } // namespace accord

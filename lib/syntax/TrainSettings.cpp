@@ -148,9 +148,9 @@ private:
 
   /// Orders of passes of a pipeline; `interleaved` says how many chunks a device may have.
   void schedule(const Constant &value) {
-    const std::vector<PipelineSchedule> known{
-        PipelineSchedule::GPipe, PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved,
-        PipelineSchedule::ZeroBubble};
+    const std::vector<PipelineSchedule> known{PipelineSchedule::GPipe, PipelineSchedule::OneFOneB,
+                                              PipelineSchedule::Interleaved,
+                                              PipelineSchedule::ZeroBubble};
     std::vector<std::string> names;
     for (PipelineSchedule one : known)
       names.push_back(name(one));

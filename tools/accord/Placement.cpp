@@ -1,8 +1,12 @@
 // The placement of a session's job on a cluster: what may be chosen, and the choice.
-#include "lib/place/Place.h"
-#include "lib/place/Judge.h"
+#include "dialects/accel/AccelDialect.h"
+#include "lib/cost/FromAccel.h"
+#include "lib/cost/FromCluster.h"
+#include "lib/cost/SourceOf.h"
 #include "lib/place/Offer.h"
+#include "lib/place/Place.h"
 #include "lib/support/Version.h"
+#include "lib/syntax/ElaborateAccel.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -22,8 +26,8 @@ public:
       of_[choice.key] = &choice;
     for (const Cluster &group : groups_) {
       devices_ += group.devicesPerServer * group.servers;
-      perServer_ = perServer_ ? std::min(perServer_, group.devicesPerServer)
-                              : group.devicesPerServer;
+      perServer_ =
+          perServer_ ? std::min(perServer_, group.devicesPerServer) : group.devicesPerServer;
     }
   }
 
@@ -140,15 +144,16 @@ private:
                      (space.data.empty() ? 1 : space.data.front());
     if (least <= devices_)
       return;
-    const char *key = find("data_parallel") ? "data_parallel"
-                      : find("tensor_parallel") ? "tensor_parallel" : "pipeline_parallel";
-    auto wrong = error(
-        Code::TooFewDevices, key,
-        fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
-                    "needed, cluster '{}' has {}",
-                    tensor.front(), pipelines.front().first,
-                    space.data.empty() ? 1 : space.data.front(), session_.cluster()->name,
-                    devices_));
+    const char *key = find("data_parallel")     ? "data_parallel"
+                      : find("tensor_parallel") ? "tensor_parallel"
+                                                : "pipeline_parallel";
+    auto wrong =
+        error(Code::TooFewDevices, key,
+              fmt::format(
+                  "tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
+                  "needed, cluster '{}' has {}",
+                  tensor.front(), pipelines.front().first,
+                  space.data.empty() ? 1 : space.data.front(), session_.cluster()->name, devices_));
     noteCluster(wrong);
   }
 
@@ -222,6 +227,34 @@ PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
 }
 
 } // namespace
+
+/// The groups of equal devices of a cluster for a placement.
+bool Session::prepareGroups() {
+  std::vector<Machine> machines;
+  for (accel::AcceleratorOp one : theProgram->machines()) {
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+      SourceLocation at = sourceOf(one.getLoc());
+      auto file = diags.sources().find(at.file);
+      reportMachineProblem(d, diags,
+                           file ? diags.sources().at(*file, {at.line, at.column}) : SourceRange{});
+      return mlir::success();
+    });
+    auto machine = machineFrom(one);
+    if (mlir::failed(machine))
+      return false;
+    machines.push_back(*machine);
+  }
+  auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
+  if (auto *issue = std::get_if<Issue>(&groups)) {
+    report(*issue);
+    return false;
+  }
+  auto &found = std::get<ClusterGroups>(groups);
+  theGroups = std::move(found.groups);
+  theBetween = std::move(found.between);
+  theCluster = theGroups.front();
+  return true;
+}
 
 std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int64_t>> &pipelines) {
   Choices choices(*this);
@@ -304,6 +337,12 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
     return std::nullopt;
   }
   return found;
+}
+
+std::optional<std::vector<std::string>> Session::wholeAt(const Degrees &degrees) {
+  if (!trainingGraph(recompute, std::nullopt, degrees))
+    return std::nullopt;
+  return graphs.at(keyOf(recompute, std::nullopt, degrees)).remarks;
 }
 
 std::optional<PlacementPlan> Session::placement() {

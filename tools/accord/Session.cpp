@@ -174,31 +174,6 @@ bool Session::prepare() {
   return true;
 }
 
-/// The groups of equal devices of a cluster for a placement.
-bool Session::prepareGroups() {
-  std::vector<Machine> machines;
-  for (accel::AcceleratorOp one : theProgram->machines()) {
-    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-      reportMachineProblem(d, diags, rangeOf(diags, sourceOf(one.getLoc())));
-      return mlir::success();
-    });
-    auto machine = machineFrom(one);
-    if (mlir::failed(machine))
-      return false;
-    machines.push_back(*machine);
-  }
-  auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
-  if (auto *issue = std::get_if<Issue>(&groups)) {
-    report(*issue);
-    return false;
-  }
-  auto &found = std::get<ClusterGroups>(groups);
-  theGroups = std::move(found.groups);
-  theBetween = std::move(found.between);
-  theCluster = theGroups.front();
-  return true;
-}
-
 /// The cluster as plain data, if the target is one, and whether it has as many devices as the job
 /// needs.
 bool Session::prepareCluster() {
@@ -358,12 +333,6 @@ std::optional<WorkGraph> Session::workAt(int64_t microbatch, int64_t microbatche
     diags.error(Code::NumberTooLarge,
                 theJob->declaration ? theJob->declaration->name.range : SourceRange{}, error);
   return work;
-}
-
-std::optional<std::vector<std::string>> Session::wholeAt(const Degrees &degrees) {
-  if (!trainingGraph(recompute, std::nullopt, degrees))
-    return std::nullopt;
-  return graphs.at(keyOf(recompute, std::nullopt, degrees)).remarks;
 }
 
 SingleDeviceRequest Session::request(std::optional<Degrees> given) {
