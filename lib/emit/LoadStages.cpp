@@ -120,7 +120,7 @@ std::string loadStagesText(const LoadProblem &problem, const LoadResult &result,
   for (size_t s = 0; s < result.stages.size(); ++s) {
     const LoadStage &stage = result.stages[s];
     table.row({devices[s], std::to_string(stage.nodes.size()),
-               shortened(nodesOf(problem, stage), 32, style), time(stage.compute),
+               shortened(nodesOf(problem, stage), 26, style), time(stage.compute),
                time(stage.communication), time(stage.load),
                stage.processor ? "-" : formatBytes(static_cast<double>(stage.memory))});
   }
