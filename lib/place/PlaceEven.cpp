@@ -5,6 +5,68 @@
 
 namespace accord::placing {
 
+namespace {
+
+/// Least recomputation of a group if layers may be split between two ways to keep them, as a linear
+/// program: less is kept where it costs the least time per byte (Sinha and Zoltners, The
+/// multiple-choice knapsack problem, Operations Research 27(3), 1979). Nothing if none fits.
+std::optional<int64_t> leastAgain(const Space &space, Id form, const std::vector<Part> &parts,
+                                  int64_t memory) {
+  struct Step {
+    double time, bytes;
+  };
+  std::vector<Step> steps;
+  double again = 0, bytes = 0;
+  int64_t working = 0;
+  for (const Part &part : parts) {
+    bytes += static_cast<double>(space.between(form, part.from, part.to).resident);
+    for (Id layer : space.layersBetween(part.from, part.to)) {
+      const auto &keeps = space.problem.cost(layer, form)->keeps;
+      size_t at = 0; // the fastest, of equal ones the smallest
+      int64_t room = INT64_MAX;
+      for (size_t k = 0; k < keeps.size(); ++k) {
+        room = std::min(room, keeps[k].working);
+        if (std::pair(keeps[k].again, keeps[k].kept) < std::pair(keeps[at].again, keeps[at].kept))
+          at = k;
+      }
+      working = std::max(working, room);
+      again += static_cast<double>(keeps[at].again);
+      auto held = static_cast<double>(part.inFlight);
+      bytes += held * static_cast<double>(keeps[at].kept);
+      for (;;) { // along the lower hull
+        size_t best = at;
+        double ratio = 0;
+        for (size_t k = 0; k < keeps.size(); ++k)
+          if (keeps[k].kept < keeps[at].kept) {
+            double one = static_cast<double>(keeps[k].again - keeps[at].again) /
+                         static_cast<double>(keeps[at].kept - keeps[k].kept);
+            if (best == at || one < ratio)
+              best = k, ratio = one;
+          }
+        if (best == at)
+          break;
+        steps.push_back({static_cast<double>(keeps[best].again - keeps[at].again),
+                         held * static_cast<double>(keeps[at].kept - keeps[best].kept)});
+        at = best;
+      }
+    }
+  }
+  double over = bytes + static_cast<double>(working) - static_cast<double>(memory);
+  std::sort(steps.begin(), steps.end(),
+            [](const Step &a, const Step &b) { return a.time * b.bytes < b.time * a.bytes; });
+  for (const Step &step : steps) {
+    if (over <= 0)
+      break;
+    double part = std::min(1.0, over / step.bytes);
+    again += part * step.time, over -= part * step.bytes;
+  }
+  if (over > 1)
+    return std::nullopt;
+  return static_cast<int64_t>(again * (1 - 1e-12));
+}
+
+} // namespace
+
 bool Shape::evenAt(uint32_t from, uint32_t to, int64_t left) const {
   if (configuration_.chunks == 1)
     return true;
@@ -105,19 +167,16 @@ double Shape::evenBound() {
           return 0;
         StageBound bound = boundOf(parts.back(), s);
         pass += bound.work(), again += sums.again;
-        work.backward += sums.backward + sums.mostAgain;
+        work.backward += sums.backward + (problem_.hidden <= 1 ? sums.again : sums.mostAgain);
         work.weight += sums.weight, work.update += sums.update, work.gradients += sums.gradients;
       }
-      auto kept = keeps_.options(form, parts, memory, Keeps::Which::Least);
-      answer_.budget -= kept.work;
-      if (kept.list.empty() && kept.exact)
+      auto must = leastAgain(space_, form, parts, memory);
+      answer_.budget -= all / groups_;
+      if (!must)
         break; // nor with more layers
-      if (!kept.list.empty() && kept.exact) {
-        int64_t must = 0;
-        for (int64_t each : kept.list[0].again)
-          must += each;
-        pass += std::max<int64_t>(0, must - again);
-      }
+      // More recomputation hides more of the exchange, but not more than it takes.
+      int64_t rest = std::max<int64_t>(0, *must - again);
+      pass += rest, work.backward += problem_.hidden <= 1 ? rest : 0;
       int64_t finish = finishOf(problem_, form, work, togetherOf(problem_, form));
       mine.push_back(front + microbatches_ * pass + std::max(drain, finish));
     }
@@ -144,10 +203,28 @@ double Shape::evenBound() {
   return answer_.value;
 }
 
-/// Even cuts: who gets a layer more is the ends' and then the middle's, or the first, or the last.
+/// Even cuts: a layer more for the ends and then the middle, for the first, for the last, or
+/// spread; then from one stage to another while that helps.
 void Shape::seedEven() {
+  if (configuration_.forms.size() != 1)
+    return;
+  Id form = configuration_.forms[0];
   auto all = static_cast<int64_t>(line_.size()) - 1;
   int64_t least = all / stages_, more = all % stages_;
+  auto judged = [&](const std::vector<int64_t> &sizes) {
+    std::vector<Placed> stages;
+    size_t at = 0;
+    for (int64_t size : sizes) {
+      size_t to = at + static_cast<size_t>(size);
+      stages.push_back({line_[at], line_[to], form});
+      if (space_.between(form, line_[at], line_[to]).cannot)
+        return static_cast<double>(INFINITY);
+      at = to;
+    }
+    return leaf(stages, false);
+  };
+  std::vector<int64_t> best;
+  double value = INFINITY;
   for (int way = 0; way < (more ? 4 : 1); ++way) {
     std::vector<int64_t> sizes(static_cast<size_t>(stages_), least);
     for (int64_t i = 0; i < more; ++i)
@@ -155,19 +232,20 @@ void Shape::seedEven() {
                                   : way == 1 ? i
                                   : way == 2 ? stages_ - 1 - i
                                              : i * stages_ / more)];
-    std::vector<Placed> stages;
-    int64_t at = 0;
-    for (int64_t s = 0; s < stages_; ++s) {
-      int64_t to = at + sizes[static_cast<size_t>(s)];
-      Id form = configuration_.forms[0];
-      stages.push_back({line_[static_cast<size_t>(at)], line_[static_cast<size_t>(to)], form});
-      at = to;
-    }
-    bool can = configuration_.forms.size() == 1;
-    for (const Placed &stage : stages)
-      can &= !space_.between(stage.form, stage.from, stage.to).cannot;
-    if (can)
-      improve(std::move(stages));
+    if (double now = judged(sizes); now < value)
+      value = now, best = std::move(sizes);
+  }
+  for (bool better = !best.empty() && more > 0; better && !answer_.over();) {
+    better = false;
+    for (size_t from = 0; from < best.size() && !better; ++from)
+      for (size_t to = 0; to < best.size() && !better && best[from] > least; ++to) {
+        if (best[to] > least || answer_.over())
+          continue;
+        auto moved = best;
+        --moved[from], ++moved[to];
+        if (double now = judged(moved); now < value)
+          value = now, best = std::move(moved), better = true;
+      }
   }
 }
 

@@ -1,4 +1,4 @@
-// Plans that are made without search: as even as memory lets them be, then mended at their cuts.
+// Plans that are made without search: as even as memory lets them be.
 #include "lib/place/PlaceShape.h"
 #include <algorithm>
 
@@ -68,33 +68,6 @@ std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck) {
     at = best;
   }
   return at + 1 == line_.size() ? std::optional(stages) : std::nullopt;
-}
-
-void Shape::improve(std::vector<Placed> stages) {
-  double value = leaf(stages, false);
-  bool better = !std::isinf(value);
-  for (int round = 0; better && round < 4 && !answer_.over(); ++round) {
-    better = false;
-    for (size_t s = 0; s + 1 < stages.size() && !answer_.over(); ++s)
-      for (int64_t move : {-1, 1}) {
-        auto moved = stages;
-        auto cut = std::find(line_.begin(), line_.end(), moved[s].to) - line_.begin() + move;
-        uint32_t node = line_[static_cast<size_t>(cut)];
-        if (node == moved[s].from || node == moved[s + 1].to)
-          continue;
-        moved[s].to = moved[s + 1].from = node;
-        if (auto behind = stages_ - 1 - static_cast<int64_t>(s);
-            !evenAt(moved[s].from, node, behind) || !evenAt(node, moved[s + 1].to, behind - 1))
-          continue;
-        if (space_.between(moved[s].form, moved[s].from, moved[s].to).cannot ||
-            space_.between(moved[s + 1].form, moved[s + 1].from, moved[s + 1].to).cannot)
-          continue;
-        if (double now = leaf(moved, false); now < value) {
-          value = now, stages = std::move(moved), better = true;
-          break;
-        }
-      }
-  }
 }
 
 void Shape::seed() {

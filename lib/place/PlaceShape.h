@@ -129,7 +129,6 @@ private:
   // PlaceSeed.cpp
   std::optional<std::vector<Placed>> greedy(int64_t bottleneck);
   uint32_t reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck, int64_t memory);
-  void improve(std::vector<Placed> stages);
   // PlaceDive.cpp
   void dive(Prefix &prefix, uint32_t node);
   // PlaceLeaf.cpp
