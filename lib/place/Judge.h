@@ -42,8 +42,8 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
 ///  + perStep
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
 
-/// `judge` without the simulation: times, memory and room of micro-batches alone; and `edges`, which
-/// stages each one waits for.
+/// `judge` without the simulation: times, memory and room of micro-batches alone; and `edges`,
+/// which stages each one waits for.
 PlacementWorth stagesOf(const PlacementProblem &problem, const Placement &plan,
                         std::vector<std::vector<uint32_t>> &edges);
 

@@ -10,7 +10,8 @@ using namespace placing;
 bool meets(const PlacementProblem &problem, const PlacementWorth &worth) {
   const PlacementProblem::Limits &limits = problem.limits;
   return (limits.step <= 0 || worth.step <= limits.step) &&
-         (limits.watts <= 0 || worth.joules <= limits.watts * static_cast<double>(worth.step) * 1e-12) &&
+         (limits.watts <= 0 ||
+          worth.joules <= limits.watts * static_cast<double>(worth.step) * 1e-12) &&
          (limits.devices <= 0 || worth.devices <= limits.devices) &&
          (limits.joules <= 0 || worth.joules <= limits.joules) &&
          (limits.price <= 0 || worth.price <= limits.price);
@@ -32,7 +33,7 @@ public:
         all_(space_, options.fewestStages) {
     answer_.gap = options.gap;
     answer_.stop = options.stop;
-    answer_.budget = int64_t{10'000} << std::min(options.effort, 40u);
+    answer_.budget = int64_t{5'000} << std::min(options.effort, 40u);
   }
 
   PlacementResult run() {
@@ -153,8 +154,8 @@ private:
         if (answer_.useless(bound))
           continue;
         double before = answer_.open;
-        int64_t work = round == 0 ? std::min<int64_t>(20'000, answer_.budget / 4)
-                                  : answer_.budget / 2;
+        int64_t work =
+            round == 0 ? std::min<int64_t>(20'000, answer_.budget / 4) : answer_.budget / 2;
         if (shape.search(work, bound) || round == 1)
           continue;
         answer_.open = before; // it is looked at again
@@ -179,13 +180,14 @@ private:
 
   std::string proof(const PlacementResult &result) const {
     std::string how = fmt::format(
-        "lower bounds of {} configurations (micro-batches, schedule, chunks, groups, forms), dynamic "
+        "lower bounds of {} configurations (micro-batches, schedule, chunks, groups, forms), "
+        "dynamic "
         "program over {} of the layers, depth-first search of what they left open",
         count_,
-        space_.linear     ? std::string("cuts of the chain")
-        : space_.complete ? fmt::format("{} down-sets", space_.last() + 1)
-                          : fmt::format("prefixes of one order, as there are more than {} down-sets",
-                                        MostSets));
+        space_.linear ? std::string("cuts of the chain")
+        : space_.complete
+            ? fmt::format("{} down-sets", space_.last() + 1)
+            : fmt::format("prefixes of one order, as there are more than {} down-sets", MostSets));
     if (!result.plan)
       return (std::isinf(result.bound) ? "no plan fits: " : "no plan was found: ") + how;
     if (result.bound >= result.value)

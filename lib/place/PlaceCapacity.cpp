@@ -34,8 +34,8 @@ double mostOf(const std::vector<std::pair<double, double>> &ways, double time, d
 /// Layers of one class, all others left out but the first and the last layer of a chain, which are
 /// in the first and the last group. Each group holds no more of them than fit within the time of
 /// the bottleneck and its memory (micro-batches in flight at least as many as in the emptiest of
-/// its chunks), in any of the forms. The least bottleneck for which this is enough bounds the fullest
-/// group of each plan, and a step takes all its passes.
+/// its chunks), in any of the forms. The least bottleneck for which this is enough bounds the
+/// fullest group of each plan, and a step takes all its passes.
 double Shape::capacityBound() {
   std::vector<int64_t> counts(problem_.classes.size());
   for (const PlacementProblem::Layer &layer : problem_.layers)
@@ -53,7 +53,8 @@ double Shape::capacityBound() {
     int64_t again = INT64_MAX, kept = INT64_MAX;
     for (const PlacementProblem::Keep &keep : cost->keeps)
       again = std::min(again, keep.again), kept = std::min(kept, keep.kept);
-    return {cost->forward + cost->backward + cost->weight + again, cost->resident + inFlight * kept};
+    return {cost->forward + cost->backward + cost->weight + again,
+            cost->resident + inFlight * kept};
   };
   struct Row {
     double fixed, bytes;
@@ -83,14 +84,16 @@ double Shape::capacityBound() {
           Use use = useOf(form, layer, inFlight);
           fixed.time += use.time, fixed.bytes += use.bytes;
         }
-      Row row{static_cast<double>(fixed.time + problem_.perMicrobatch * configuration_.chunks), 0, {},
+      Row row{static_cast<double>(fixed.time + problem_.perMicrobatch * configuration_.chunks),
+              0,
+              {},
               1};
       if (cost)
         for (const PlacementProblem::Keep &keep : cost->keeps) {
           working = std::min(working, keep.working);
-          row.ways.push_back({static_cast<double>(cost->forward + cost->backward + cost->weight +
-                                                  keep.again),
-                              static_cast<double>(cost->resident + inFlight * keep.kept)});
+          row.ways.push_back(
+              {static_cast<double>(cost->forward + cost->backward + cost->weight + keep.again),
+               static_cast<double>(cost->resident + inFlight * keep.kept)});
         }
       row.bytes = static_cast<double>(memory - fixed.bytes - (cost ? working : 0));
       // A group without any of these layers needs no room to work on them.
@@ -113,7 +116,7 @@ double Shape::capacityBound() {
   };
   double high = std::min(static_cast<double>(longest()) / static_cast<double>(microbatches_), 4e18);
   if (!holds(high))
-    return std::isinf(answer_.value) && high < 4e18 ? INFINITY : answer_.value;
+    return std::isinf(answer_.value) && high < 4e18 ? INFINITY : answer_.goal();
   double low = 0;
   while (high - low > std::max(0.5, high * 2e-4)) {
     double middle = high > 4 * low + 4 ? std::sqrt((low + 1) * (high + 1)) : low + (high - low) / 2;

@@ -105,8 +105,8 @@ double Configurations::boundOf(const Configuration &configuration) const {
   // The least of each layer in any of the forms.
   double total = 0, most = 0, joules = 0, resident = 0, ratio = 1, memory = 0;
   for (Id form : configuration.forms)
-    memory = std::max(memory,
-                      static_cast<double>(problem_.kinds[problem_.forms[form].kind].memory));
+    memory =
+        std::max(memory, static_cast<double>(problem_.kinds[problem_.forms[form].kind].memory));
   bool split = configuration.schedule == PipelineSchedule::ZeroBubble;
   for (Id of = 0; of < counts_.size(); ++of) {
     if (counts_[of] == 0)
@@ -140,9 +140,9 @@ double Configurations::boundOf(const Configuration &configuration) const {
     return INFINITY;
   auto m = static_cast<double>(configuration.microbatches), p = static_cast<double>(groups);
   total += static_cast<double>(fewest * configuration.chunks * problem_.perMicrobatch);
-  // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s, for
-  // each s, where rho is the share of a stage's work that is on that way. Its least over all shares
-  // w of the total makes all of these equal: total * rho / (1 - (1 - rho / m)^p).
+  // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s,
+  // for each s, where rho is the share of a stage's work that is on that way. Its least over all
+  // shares w of the total makes all of these equal: total * rho / (1 - (1 - rho / m)^p).
   double factor = m / p;
   if (space_.chain && configuration.chunks == 1 && ratio > 1e-9)
     factor = std::max(factor, ratio / (1 - std::pow(1 - ratio / m, p)));
@@ -150,9 +150,9 @@ double Configurations::boundOf(const Configuration &configuration) const {
   if (space_.chain && (configuration.schedule == PipelineSchedule::GPipe ||
                        (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
     factor = std::max(factor, (m + p - 1) / p);
-  double step = std::max(total * factor,
-                         m * (most + static_cast<double>(configuration.chunks *
-                                                         problem_.perMicrobatch)));
+  double step =
+      std::max(total * factor,
+               m * (most + static_cast<double>(configuration.chunks * problem_.perMicrobatch)));
   Rates rates, smallest = rates_[configuration.forms[0]];
   for (Id form : configuration.forms)
     smallest = least(smallest, rates_[form]);

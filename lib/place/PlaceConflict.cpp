@@ -21,9 +21,9 @@ struct Limit {
 };
 
 std::string bytes(double amount) {
-  return amount >= 1073741824.0   ? fmt::format("{:.3g} GiB", amount / 1073741824.0)
-         : amount >= 1048576.0 ? fmt::format("{:.3g} MiB", amount / 1048576.0)
-                               : fmt::format("{:.0f} bytes", amount);
+  return amount >= 1073741824.0 ? fmt::format("{:.3g} GiB", amount / 1073741824.0)
+         : amount >= 1048576.0  ? fmt::format("{:.3g} MiB", amount / 1048576.0)
+                                : fmt::format("{:.0f} bytes", amount);
 }
 
 std::vector<Limit> limitsOf(const PlacementProblem &problem) {
@@ -34,9 +34,10 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
     for (const auto &cost : problem.classes[layer.of].costs)
       if (cost)
         for (const PlacementProblem::Keep &keep : cost->keeps)
-          most = std::max(most, static_cast<double>(cost->resident) +
-                                    static_cast<double>(keep.kept) * static_cast<double>(problem.batch) +
-                                    static_cast<double>(keep.working));
+          most = std::max(most,
+                          static_cast<double>(cost->resident) +
+                              static_cast<double>(keep.kept) * static_cast<double>(problem.batch) +
+                              static_cast<double>(keep.working));
     everything += most;
   }
   everything = std::min(everything, 4e18);
@@ -49,7 +50,8 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
     auto now = static_cast<double>(kind.memory);
     all.push_back({fmt::format("memory of '{}'", kind.name), kind.location,
                    [k, everything](PlacementProblem &p) {
-                     p.kinds[k].memory = std::max(p.kinds[k].memory, static_cast<int64_t>(everything));
+                     p.kinds[k].memory =
+                         std::max(p.kinds[k].memory, static_cast<int64_t>(everything));
                    },
                    [k](PlacementProblem &p, double amount) {
                      p.kinds[k].memory = static_cast<int64_t>(amount);
@@ -73,24 +75,26 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
     bool pinned = std::any_of(problem.layers.begin(), problem.layers.end(),
                               [&](const auto &layer) { return layer.pinned == k; });
     if (pinned)
-      all.push_back({fmt::format("layers pinned to '{}'", kind.name), {},
+      all.push_back({fmt::format("layers pinned to '{}'", kind.name),
+                     {},
                      [k](PlacementProblem &p) {
                        for (PlacementProblem::Layer &layer : p.layers)
                          if (layer.pinned == k)
                            layer.pinned.reset();
                      },
-                     {}, 0, 0,
+                     {},
+                     0,
+                     0,
                      [name = kind.name](double) {
                        return fmt::format("layers that are not pinned to '{}'", name);
                      }});
   }
   if (problem.limits.step > 0)
-    all.push_back({"step time", problem.location, [](PlacementProblem &p) { p.limits.step = 0; },
-                   [](PlacementProblem &p, double amount) {
-                     p.limits.step = static_cast<int64_t>(amount);
-                   },
-                   static_cast<double>(problem.limits.step), 2e18,
-                   [](double amount) { return fmt::format("a step of {:.4g} s", amount * 1e-12); }});
+    all.push_back(
+        {"step time", problem.location, [](PlacementProblem &p) { p.limits.step = 0; },
+         [](PlacementProblem &p, double amount) { p.limits.step = static_cast<int64_t>(amount); },
+         static_cast<double>(problem.limits.step), 2e18,
+         [](double amount) { return fmt::format("a step of {:.4g} s", amount * 1e-12); }});
   if (problem.limits.devices > 0)
     all.push_back({"number of devices", problem.location,
                    [](PlacementProblem &p) { p.limits.devices = 0; },
@@ -104,7 +108,8 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
     if (problem.limits.*limit > 0)
       all.push_back({what, problem.location, [limit](PlacementProblem &p) { p.limits.*limit = 0; },
                      [limit](PlacementProblem &p, double amount) { p.limits.*limit = amount; },
-                     problem.limits.*limit, 1e30, [what, unit](double amount) {
+                     problem.limits.*limit, 1e30,
+                     [what, unit](double amount) {
                        return fmt::format("{} of {:.4g}{}", what, amount, unit);
                      }});
   };
@@ -157,8 +162,9 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlaceOption
   for (const Limit &limit : all)
     limit.lift(freed);
   if (!feasible(freed, options)) {
-    answer.conflicts.push_back({"forms and schedules", problem.location.file, problem.location.line,
-                                "no combination that is offered divides the batch and runs all layers"});
+    answer.conflicts.push_back(
+        {"forms and schedules", problem.location.file, problem.location.line,
+         "no combination that is offered divides the batch and runs all layers"});
     return answer;
   }
   // Deletion: a limit stays lifted if the rest conflict without it.
@@ -183,8 +189,9 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlaceOption
     } else if (auto amount = leastOf(problem, all[i], options)) {
       detail = all[i].needs(*amount);
     }
-    answer.conflicts.push_back({all[i].what, all[i].location.file, all[i].location.line,
-                                detail.empty() ? "more of it alone does not help" : "needs " + detail});
+    answer.conflicts.push_back(
+        {all[i].what, all[i].location.file, all[i].location.line,
+         detail.empty() ? "more of it alone does not help" : "needs " + detail});
     if (!detail.empty())
       answer.relaxations.push_back(detail);
   }

@@ -8,11 +8,11 @@ namespace accord::placing {
 /// Stages chosen so far, and what follows from them.
 struct Shape::Prefix {
   std::vector<Placed> stages;
-  std::vector<int64_t> used;   ///< devices by kind
-  std::vector<int64_t> loads;  ///< of groups, per micro-batch
-  int64_t head = 0;            ///< until the next stage may begin; 0 unless a chain
-  int64_t drain = 0;           ///< from when gradients come back until these stages have finished
-  int64_t step = 0;            ///< bound by groups of the prefix alone
+  std::vector<int64_t> used;  ///< devices by kind
+  std::vector<int64_t> loads; ///< of groups, per micro-batch
+  int64_t head = 0;           ///< until the next stage may begin; 0 unless a chain
+  int64_t drain = 0;          ///< from when gradients come back until these stages have finished
+  int64_t step = 0;           ///< bound by groups of the prefix alone
 };
 
 void Shape::dive(Prefix &prefix, uint32_t node) {
@@ -70,14 +70,15 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
           for (uint32_t u = 0; u < states.size(); ++u) {
             bool room = true;
             for (size_t kind = 0; kind < states[u].size(); ++kind)
-              room &= prefix.used[kind] + states[u][kind] + (kind == one.kind ? one.devices() : 0) <=
-                      problem_.kinds[kind].devices;
+              room &=
+                  prefix.used[kind] + states[u][kind] + (kind == one.kind ? one.devices() : 0) <=
+                  problem_.kinds[kind].devices;
             Cell *cell = cellAt(s + 1, to, u);
             if (!room || !cell || cell->end == INT64_MAX)
               continue;
             Span span = extend({cell->leave, cell->end, cell->through}, *stage, s);
-            behind = std::min(behind, std::max(prefix.head + span.end,
-                                               prefix.head + span.leave + prefix.drain));
+            behind = std::min(
+                behind, std::max(prefix.head + span.end, prefix.head + span.leave + prefix.drain));
           }
           if (behind == INT64_MAX)
             return true;
@@ -144,8 +145,8 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
       // Passes of the first chunks alone come before any of a later group, and after its last.
       Span mine = extend({}, move.stage, -1);
       if (configuration_.chunks == 1)
-        next.step = std::max({next.step, prefix.head + mine.end,
-                              prefix.head + mine.leave + prefix.drain});
+        next.step =
+            std::max({next.step, prefix.head + mine.end, prefix.head + mine.leave + prefix.drain});
       next.head = prefix.head + move.stage.forward + move.stage.send;
       next.drain = move.stage.send + move.stage.backward +
                    (split ? std::max(move.stage.weight + move.stage.finish, prefix.drain)
@@ -163,6 +164,8 @@ bool Shape::search(int64_t work, double bound) {
   prefix.loads.resize(static_cast<size_t>(groups_));
   if (stages_ < static_cast<int64_t>(line_.size()))
     dive(prefix, 0);
+  if (answer_.gap > 0) // what could not reach the goal was not looked at
+    answer_.leave(answer_.goal());
   bool proved = complete_ && space_.complete;
   if (!proved)
     answer_.leave(bound);

@@ -70,8 +70,7 @@ bool noWorse(const KeepOption &a, const KeepOption &b) {
 std::optional<int64_t> Keeps::leastAgain(Id form, uint32_t from, uint32_t to, int64_t inFlight,
                                          int64_t memory) {
   Sums sums = space_.between(form, from, to);
-  if (sums.cannot || sums.resident > memory ||
-      sums.keptLeast > (memory - sums.resident) / inFlight)
+  if (sums.cannot || sums.resident > memory || sums.keptLeast > (memory - sums.resident) / inFlight)
     return std::nullopt;
   if (sums.resident + inFlight * sums.kept + space_.mostWorking(form) <= memory)
     return sums.again;

@@ -59,8 +59,8 @@ int64_t equal(const std::vector<Way> &ways, size_t first, int64_t n, int64_t bud
       break;
     if (mine > 0 && way.bytes > budget / mine)
       continue;
-    int64_t rest =
-        equal(ways, first + 1, n - mine, budget - mine * way.bytes, least - mine * way.again, inner);
+    int64_t rest = equal(ways, first + 1, n - mine, budget - mine * way.bytes,
+                         least - mine * way.again, inner);
     if (rest == Never || rest + mine * way.again >= least)
       continue;
     least = rest + mine * way.again;

@@ -77,9 +77,9 @@ int64_t Shape::stepAtLeast(const PlacementWorth &worth, const StageEdges &edges)
       for (size_t c = 0; c < v; ++c) {
         const StageTimes &time = times[c * p + g];
         auto round = static_cast<int64_t>(p * v), first = static_cast<int64_t>(c * p);
-        int64_t left = v == 1 ? warm
-                              : warm / round * groups_ +
-                                    std::clamp<int64_t>(warm % round - first, 0, groups_);
+        int64_t left =
+            v == 1 ? warm
+                   : warm / round * groups_ + std::clamp<int64_t>(warm % round - first, 0, groups_);
         between += (m - left) * (time.forward + time.backward + (split ? 0 : time.weight));
       }
       for (size_t s = (v - 1) * p + g + 1; s < times.size(); ++s)

@@ -37,7 +37,8 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   auto heap = std::move(all.list);
   std::make_heap(heap.begin(), heap.end(), later);
   // By increasing bound; a good many more than asked for, as bounds do not tell all.
-  for (size_t tried = 0, steps = 0; !heap.empty() && tried < 16 * most && steps < 100'000; ++steps) {
+  for (size_t tried = 0, steps = 0; !heap.empty() && tried < 16 * most && steps < 100'000;
+       ++steps) {
     if (options.stop && options.stop->load())
       break;
     std::pop_heap(heap.begin(), heap.end(), later);

@@ -33,8 +33,7 @@ uint32_t Shape::reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck,
   return to;
 }
 
-std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck,
-                                                        int64_t share) {
+std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck, int64_t share) {
   std::vector<Placed> stages;
   std::vector<int64_t> used(problem_.kinds.size());
   uint32_t at = 0;
@@ -57,8 +56,7 @@ std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck,
         if (missing > groups_ - 1 - s)
           continue;
       }
-      uint32_t to =
-          reach(s, at, form, bottleneck, problem_.kinds[one.kind].memory / share);
+      uint32_t to = reach(s, at, form, bottleneck, problem_.kinds[one.kind].memory / share);
       if (to > best)
         best = to, chosen = form;
     }

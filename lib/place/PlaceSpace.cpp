@@ -159,8 +159,8 @@ const std::vector<Sums> &Space::of(Id form) const {
   for (uint32_t node = 1; node < nodes_; ++node) {
     const PlacementProblem::Layer &layer = problem.layers[added_[node]];
     sums[node] = sums[below_[node]];
-    sums[node] += layer.pinned && *layer.pinned != problem.forms[form].kind ? cannot
-                                                                           : byClass[layer.of];
+    sums[node] +=
+        layer.pinned && *layer.pinned != problem.forms[form].kind ? cannot : byClass[layer.of];
   }
   return sums;
 }

@@ -31,7 +31,8 @@ void Shape::listStates() {
     if (states_[k].size() > 256 || total > 4096) {
       // Too many: devices are not counted, which only makes the bound lower.
       collapsed_ = true;
-      states_.assign(static_cast<size_t>(groups_) + 1, {std::vector<int64_t>(problem_.kinds.size())});
+      states_.assign(static_cast<size_t>(groups_) + 1,
+                     {std::vector<int64_t>(problem_.kinds.size())});
       follow_.assign(static_cast<size_t>(groups_) + 1, std::vector<int64_t>(forms, 0));
       return;
     }
@@ -133,9 +134,9 @@ double Shape::table() {
   windows();
   for (int64_t s = 0; s <= stages_; ++s)
     if (low_[static_cast<size_t>(s)] > high_[static_cast<size_t>(s)])
-      return answer_.value; // no cut of better value fits
+      return answer_.goal(); // no cut of better value fits
   if (low_[0] > 0)
-    return answer_.value;
+    return answer_.goal();
   listStates();
   double cells = 0;
   for (int64_t s = 0; s <= stages_; ++s)
@@ -154,7 +155,8 @@ double Shape::table() {
   size_t forms = configuration_.forms.size();
   for (int64_t s = stages_; s-- > 0;) {
     auto k = static_cast<size_t>(stages_ - s);
-    for (uint32_t from = low_[static_cast<size_t>(s)]; from <= high_[static_cast<size_t>(s)]; ++from) {
+    for (uint32_t from = low_[static_cast<size_t>(s)]; from <= high_[static_cast<size_t>(s)];
+         ++from) {
       int64_t limit = limitAt(s, from);
       stagesFrom(from, high_[static_cast<size_t>(s) + 1], [&](uint32_t to) {
         bool any = false;
@@ -163,8 +165,7 @@ double Shape::table() {
           answer_.budget -= 2;
           if (space_.between(form, from, to).cannot)
             continue;
-          auto stage =
-              stageAt(form, from, to, s, problem_.kinds[problem_.forms[form].kind].memory);
+          auto stage = stageAt(form, from, to, s, problem_.kinds[problem_.forms[form].kind].memory);
           if (!stage)
             continue;
           // Transfers apart, larger stages take longer.
@@ -248,7 +249,7 @@ double Shape::table() {
     if (bound < answer_.value)
       leaf(stages, false);
   }
-  return std::isinf(best) ? std::max(answer_.value, 0.0) : best;
+  return std::isinf(best) ? std::max(answer_.goal(), 0.0) : best;
 }
 
 } // namespace accord::placing
