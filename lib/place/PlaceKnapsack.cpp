@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <tuple>
 
 namespace accord::placing {
 namespace {
@@ -154,8 +155,9 @@ bool thinnest(const std::vector<KnapsackItem> &items, const std::vector<std::vec
       undo.push_back({static_cast<double>(ways[i].back().again - ways[i][w].again) /
                           static_cast<double>(ways[i][w].bytes - ways[i].back().bytes),
                       i, w});
-  std::stable_sort(undo.begin(), undo.end(),
-                   [](const Undo &a, const Undo &b) { return a.saved > b.saved; });
+  std::sort(undo.begin(), undo.end(), [](const Undo &a, const Undo &b) {
+    return std::tie(b.saved, a.item, a.way) < std::tie(a.saved, b.item, b.way);
+  });
   for (const Undo &one : undo) {
     const auto &mine = ways[one.item];
     auto &counts = choice.counts[one.item];
