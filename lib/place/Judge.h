@@ -51,8 +51,8 @@ struct StageTransfer {
 };
 /// Of a plan without faults; one for each pair of stages with an edge, by `to`, then `from`.
 std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Placement &plan);
-/// `judge` without the simulation: times, memory and room of micro-batches alone; and `edges`, which
-/// stages each one waits for.
+/// `judge` without the simulation: times, memory and room of micro-batches alone; and `edges`,
+/// which stages each one waits for.
 PlacementWorth stagesOf(const PlacementProblem &problem, const Placement &plan,
                         std::vector<std::vector<uint32_t>> &edges);
 

@@ -33,7 +33,7 @@ public:
         all_(space_, options.fewestStages) {
     answer_.gap = options.gap;
     answer_.stop = options.stop;
-    answer_.budget = int64_t{10'000} << std::min(options.effort, 40u);
+    answer_.budget = int64_t{5'000} << std::min(options.effort, 40u);
   }
 
   PlacementResult run() {

@@ -8,8 +8,8 @@
 namespace accord {
 
 struct PlaceProgress {
-  std::string phase;     ///< "bounds", "search"
-  double incumbent = 0;  ///< of the objective; 0 if there is none
+  std::string phase;    ///< "bounds", "search"
+  double incumbent = 0; ///< of the objective; 0 if there is none
   double bound = 0;
 };
 
@@ -17,8 +17,8 @@ struct PlaceOptions {
   /// Work limit: each step more doubles the work (of 10: a second or so where the answer stays
   /// open). The same effort gives the same result.
   unsigned effort = 10;
-  double gap = 0; ///< stop when (value - bound) / value is at most this
-  int64_t fewestStages = 1; ///< device groups in a row at least
+  double gap = 0;                          ///< stop when (value - bound) / value is at most this
+  int64_t fewestStages = 1;                ///< device groups in a row at least
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
   std::function<void(const PlaceProgress &)> progress; ///< called when a number changes
 };
@@ -28,8 +28,8 @@ struct PlaceOptions {
 /// `result.plan` is empty where no plan was found: there is none if `bound` is infinite.
 /// Method: configurations (micro-batches, schedule, chunks, groups, forms) by an increasing lower
 /// bound; within one a dynamic program over down-sets of the layers from the last stage to the
-/// first bounds what each prefix of a plan can still become, and a depth-first search from the first
-/// stage on judges what no bound rules out. See docs/architecture.md.
+/// first bounds what each prefix of a plan can still become, and a depth-first search from the
+/// first stage on judges what no bound rules out. See docs/architecture.md.
 PlacementResult place(const PlacementProblem &problem, const PlaceOptions &options = {});
 
 /// Whether a judged plan is within the problem's limits.

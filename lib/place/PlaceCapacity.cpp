@@ -116,7 +116,7 @@ double Shape::capacityBound() {
   };
   double high = std::min(static_cast<double>(longest()) / static_cast<double>(microbatches_), 4e18);
   if (!holds(high))
-    return std::isinf(answer_.value) && high < 4e18 ? INFINITY : answer_.value;
+    return std::isinf(answer_.value) && high < 4e18 ? INFINITY : answer_.goal();
   double low = 0;
   while (high - low > std::max(0.5, high * 2e-4)) {
     double middle = high > 4 * low + 4 ? std::sqrt((low + 1) * (high + 1)) : low + (high - low) / 2;

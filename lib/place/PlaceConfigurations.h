@@ -21,8 +21,8 @@ private:
   const Space &space_;
   const PlacementProblem &problem_;
   int64_t fewest_;
-  std::vector<int64_t> counts_;               ///< layers by class
-  std::vector<Rates> rates_;                  ///< by form
+  std::vector<int64_t> counts_; ///< layers by class
+  std::vector<Rates> rates_;    ///< by form
 };
 
 } // namespace accord::placing

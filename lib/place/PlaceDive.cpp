@@ -166,6 +166,8 @@ bool Shape::search(int64_t work, double bound) {
   prefix.loads.resize(static_cast<size_t>(groups_));
   if (stages_ < static_cast<int64_t>(line_.size()))
     dive(prefix, 0);
+  if (answer_.gap > 0) // what could not reach the goal was not looked at
+    answer_.leave(answer_.goal());
   bool proved = complete_ && space_.complete;
   if (!proved)
     answer_.leave(bound);

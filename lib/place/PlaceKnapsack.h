@@ -16,7 +16,7 @@ struct KnapsackChoice {
   std::vector<std::vector<int64_t>> counts; ///< by item and keep
 };
 struct KnapsackLeast {
-  int64_t bound = 0; ///< of the sum of `again`; reached by `choice` if `exact`
+  int64_t bound = 0;     ///< of the sum of `again`; reached by `choice` if `exact`
   KnapsackChoice choice; ///< empty if none was found
   bool exact = true;
 };

@@ -92,8 +92,16 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   std::vector<RunnerUp> list;
   for (auto &[degrees, one] : best)
     list.push_back(std::move(one));
-  std::sort(list.begin(), list.end(),
-            [](const RunnerUp &a, const RunnerUp &b) { return a.worth.value < b.worth.value; });
+  std::vector<size_t> order(list.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(list[a].worth.value, a) < std::tie(list[b].worth.value, b);
+  });
+  std::vector<RunnerUp> sorted;
+  for (size_t i : order)
+    sorted.push_back(std::move(list[i]));
+  list = std::move(sorted);
   if (list.size() > most)
     list.resize(most);
   return list;

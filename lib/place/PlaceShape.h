@@ -2,9 +2,9 @@
 // combine, and the search for its best plan.
 #pragma once
 #include "lib/place/Judge.h"
+#include "lib/place/Pipeline.h"
 #include "lib/place/PlaceKeeps.h"
 #include "lib/place/PlaceRates.h"
-#include "lib/place/Pipeline.h"
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -18,7 +18,7 @@ struct Configuration {
   int64_t microbatches = 1, chunks = 1, fewest = 1, most = 1;
   std::vector<Id> forms; ///< that groups may have; if `each`, each of them in some group
   bool each = false;
-  double bound = 0; ///< of the value
+  double bound = 0;  ///< of the value
   unsigned step = 0; ///< what was done for it so far
 };
 
@@ -34,10 +34,14 @@ struct Answer {
   const std::atomic<bool> *stop = nullptr;
   std::function<void(const Placement &, const PlacementWorth &)> seen; ///< each plan judged
 
+  /// What a plan must be worth less than to be of use.
+  double goal() const {
+    return std::isinf(value) || gap <= 0 ? value : value - gap * std::abs(value);
+  }
   bool over() const { return budget <= 0 || (stop && stop->load(std::memory_order_relaxed)); }
   /// Whether something of this bound is no use; if so, it is noted as left.
   bool useless(double bound) {
-    if (bound < value && (gap <= 0 || bound < value - gap * std::abs(value)))
+    if (bound < goal())
       return false;
     leave(bound);
     return true;
@@ -61,12 +65,12 @@ struct StageBound {
 ///   its own comes after it.
 /// - Of 1F1B (and ZeroBubble) stage s runs k = min(m, p - s) forward passes before its first and k
 ///   backward passes after its last forward pass. Before the first backward pass a micro-batch goes
-///   through all of the suffix and back, and another one after the last forward pass; between are m -
-///   k passes each way (if m > k). With w the work of each stage, for all s:
+///   through all of the suffix and back, and another one after the last forward pass; between are m
+///   - k passes each way (if m > k). With w the work of each stage, for all s:
 ///     step >= sum of w before s + 2 * sum of w behind s + (m - k + 1) w_s.
-///   Weighed with l_s = (c - 1 - sum of l before s) / (m - p + s), which are not negative and sum up
-///   to 1 for c = (m + p - 1) / p, each w has the factor c: for m > p no uneven cut beats the closed
-///   form of even stages, step >= (m + p - 1) / p * (sum of w).
+///   Weighed with l_s = (c - 1 - sum of l before s) / (m - p + s), which are not negative and sum
+///   up to 1 for c = (m + p - 1) / p, each w has the factor c: for m > p no uneven cut beats the
+///   closed form of even stages, step >= (m + p - 1) / p * (sum of w).
 /// - Of GPipe all forward passes of the last stage come before any backward pass: step >= sum of w
 ///   + (m - 1) w_s.
 struct Span {
@@ -152,7 +156,7 @@ private:
   // The table.
   int64_t longest_ = 0;
   bool tabled_ = false, collapsed_ = false;
-  std::vector<uint32_t> low_, high_; ///< by stage: nodes where it may begin
+  std::vector<uint32_t> low_, high_;                      ///< by stage: nodes where it may begin
   std::vector<std::vector<std::vector<int64_t>>> states_; ///< by groups: devices used by kind
   std::vector<std::vector<int64_t>> follow_; ///< by groups: [state * forms + form]: state, or -1
   std::vector<std::vector<Cell>> cells_;

@@ -13,8 +13,8 @@ struct Sums {
   int64_t resident = 0, gradients = 0, weights = 0;
   int64_t kept = 0;      ///< where nothing more is computed again than must be in roomy memory
   int64_t keptLeast = 0; ///< where as little as possible is kept
-  double joules = 0;  ///< least of each layer
-  int64_t cannot = 0; ///< layers that cannot run in the form, or are pinned elsewhere
+  double joules = 0;     ///< least of each layer
+  int64_t cannot = 0;    ///< layers that cannot run in the form, or are pinned elsewhere
 
   int64_t time() const { return forward + backward + weight + again; }
   friend Sums operator-(Sums a, const Sums &b);
@@ -24,7 +24,8 @@ struct Sums {
 /// Down-sets as nodes 0 (nothing) to `last()` (all layers), each after the sets that it contains.
 class Space {
 public:
-  /// At most `mostSets` down-sets are listed; of more only those that are prefixes of the given order.
+  /// At most `mostSets` down-sets are listed; of more only those that are prefixes of the given
+  /// order.
   Space(const PlacementProblem &problem, size_t mostSets);
 
   const PlacementProblem &problem;
@@ -64,7 +65,7 @@ private:
   void listPrefixes();
 
   uint32_t nodes_ = 0;
-  std::vector<std::vector<uint64_t>> sets_; ///< bits by layer; empty when linear
+  std::vector<std::vector<uint64_t>> sets_;  ///< bits by layer; empty when linear
   std::vector<std::vector<uint32_t>> above_; ///< empty when linear
   std::vector<uint32_t> none_;
   const std::vector<Sums> &of(Id form) const;

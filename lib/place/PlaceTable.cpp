@@ -134,9 +134,9 @@ double Shape::table() {
   windows();
   for (int64_t s = 0; s <= stages_; ++s)
     if (low_[static_cast<size_t>(s)] > high_[static_cast<size_t>(s)])
-      return answer_.value; // no cut of better value fits
+      return answer_.goal(); // no cut of better value fits
   if (low_[0] > 0)
-    return answer_.value;
+    return answer_.goal();
   listStates();
   double cells = 0;
   for (int64_t s = 0; s <= stages_; ++s)
@@ -249,7 +249,7 @@ double Shape::table() {
     if (bound < answer_.value)
       leaf(stages, false);
   }
-  return std::isinf(best) ? std::max(answer_.value, 0.0) : best;
+  return std::isinf(best) ? std::max(answer_.goal(), 0.0) : best;
 }
 
 } // namespace accord::placing

@@ -11,7 +11,9 @@ namespace accord::test {
 /// tight and roomy memory.
 inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_t devices = 6) {
   fuzz::Random random(seed);
-  auto below = [&](int64_t n) { return static_cast<int64_t>(random.below(static_cast<size_t>(n))); };
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random.below(static_cast<size_t>(n)));
+  };
   auto one = [&](int64_t in) { return below(in) == 0; };
   PlacementProblem problem;
   size_t n = 1 + static_cast<size_t>(below(static_cast<int64_t>(layers)));
@@ -23,7 +25,8 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
     kind.devices = 1 + below(kinds == 2 ? std::max<int64_t>(1, devices / 2) : devices);
     kind.perServer = int64_t{1} << below(3);
     kind.memory = one(2) ? 100'000 : 60 + below(400);
-    kind.idleWatts = static_cast<double>(below(300)), kind.tdpWatts = static_cast<double>(100 + below(300));
+    kind.idleWatts = static_cast<double>(below(300)),
+    kind.tdpWatts = static_cast<double>(100 + below(300));
     kind.pricePerHour = static_cast<double>(1 + below(9));
     problem.kinds.push_back(kind);
   }
@@ -56,7 +59,8 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
       cost.joules = static_cast<double>(below(1000)) * 1e-9;
       cost.joulesAgain = static_cast<double>(below(20)) * 1e-9;
       for (int64_t k = 0, keeps = 1 + below(3); k < keeps; ++k)
-        cost.keeps.push_back({"keep" + std::to_string(k), k == 0 ? 0 : below(40), below(50), below(60)});
+        cost.keeps.push_back(
+            {"keep" + std::to_string(k), k == 0 ? 0 : below(40), below(50), below(60)});
       layer.costs.push_back(cost);
     }
     problem.classes.push_back(layer);
@@ -100,8 +104,8 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   problem.hidden = one(2) ? 0 : one(2) ? 0.5 : 1;
   problem.perMicrobatch = one(2) ? 0 : below(6);
   problem.perStep = one(2) ? 0 : below(50);
-  problem.objective = one(2) ? PlacementObjective::StepTime
-                             : static_cast<PlacementObjective>(below(4));
+  problem.objective =
+      one(2) ? PlacementObjective::StepTime : static_cast<PlacementObjective>(below(4));
   return problem;
 }
 
@@ -140,7 +144,8 @@ inline PlacementProblem languageModelPlacement(int64_t blocks, int64_t batch = 1
             cost.backward = static_cast<int64_t>(time + talk / 2);
             cost.weight = static_cast<int64_t>(time);
             double states = 12 * parameters / t / (zero ? static_cast<double>(data) : 1);
-            cost.residentWeights = cost.residentGradients = static_cast<int64_t>(2 * parameters / t);
+            cost.residentWeights = cost.residentGradients =
+                static_cast<int64_t>(2 * parameters / t);
             cost.resident = static_cast<int64_t>(4 * parameters / t + states);
             cost.gradients = static_cast<int64_t>(2 * parameters / t);
             cost.weights = cost.gradients;
