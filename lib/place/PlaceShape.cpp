@@ -152,8 +152,8 @@ Rates Shape::ratesAtLeast(const std::vector<Placed> &stages) const {
 }
 
 int64_t Shape::longest() const {
-  double step =
-      stepFor(problem_, answer_.goal(), ratesAtLeast({}), joules_) - static_cast<double>(problem_.perStep);
+  double step = stepFor(problem_, answer_.goal(), ratesAtLeast({}), joules_) -
+                static_cast<double>(problem_.perStep);
   return step >= 4e18 ? INT64_MAX / 2 : static_cast<int64_t>(std::max(step, 0.0)) + 1;
 }
 
