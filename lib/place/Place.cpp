@@ -40,6 +40,7 @@ public:
     if (!all_.complete)
       answer_.leave(0);
     count_ = all_.list.size();
+    guess();
     bound();
     table();
     search();
@@ -55,6 +56,32 @@ public:
   }
 
 private:
+  /// First plans of configurations that look good: by their bound and the closed form of what even
+  /// stages wait, which bounds do not know of where devices differ or chunks are interleaved.
+  void guess() {
+    constexpr size_t MostLooked = 2'000, MostTried = 48;
+    std::vector<Configuration> looked = all_.list, tried;
+    std::sort(looked.begin(), looked.end(), [](auto &a, auto &b) { return later(b, a); });
+    if (looked.size() > MostLooked)
+      looked.resize(MostLooked);
+    for (const Configuration &one : looked)
+      for (int64_t p = one.fewest; p <= one.most; p *= 2) {
+        Configuration exact = one;
+        exact.fewest = exact.most = p;
+        auto m = static_cast<double>(one.microbatches);
+        double waits = static_cast<double>(p - 1) / static_cast<double>(one.chunks) / m;
+        bool known = one.forms.size() == 1 && one.chunks == 1 && space_.chain;
+        exact.bound = all_.boundOf(exact) * (known ? 1 : 1 + waits);
+        if (!std::isinf(exact.bound))
+          tried.push_back(std::move(exact));
+      }
+    std::sort(tried.begin(), tried.end(), [](auto &a, auto &b) { return later(b, a); });
+    int64_t enough = answer_.budget - answer_.budget / 5;
+    for (size_t i = 0; i < std::min(tried.size(), MostTried) && !answer_.over(); ++i)
+      if (tried[i].bound < answer_.value && answer_.budget > enough)
+        Shape(space_, keeps_, tried[i], answer_).seed();
+  }
+
   /// Bounds and first plans, by increasing bound.
   void bound() {
     std::vector<Configuration> heap = std::move(all_.list);

@@ -29,7 +29,7 @@ struct PlaceOptions {
 /// Method: configurations (micro-batches, schedule, chunks, groups, forms) by an increasing lower
 /// bound; within one a dynamic program over down-sets of the layers from the last stage to the
 /// first bounds what each prefix of a plan can still become, and a depth-first search from the
-/// first stage on judges what no bound rules out. See docs/architecture.md.
+/// first stage on judges what no bound rules out. See lib/place/README.md.
 PlacementResult place(const PlacementProblem &problem, const PlaceOptions &options = {});
 
 /// Whether a judged plan is within the problem's limits.

@@ -101,6 +101,57 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
   }
 }
 
+/// Time of one micro-batch if all devices shared the work evenly: each layer takes time * devices
+/// of its form from the devices of its kind. For any weights of the kinds, the weighted sum over
+/// the layers, each in its least form, is at most time * the weighted sum of the devices; a kind's
+/// weight is one over what it would take for all layers.
+double Configurations::deviceTime(const Configuration &configuration) const {
+  size_t kinds = problem_.kinds.size();
+  std::vector<std::vector<double>> least(counts_.size(), std::vector<double>(kinds, INFINITY));
+  std::vector<double> all(kinds), devices(kinds), shares(kinds, 1);
+  for (Id form : configuration.forms) {
+    const PlacementProblem::Form &one = problem_.forms[form];
+    auto n = static_cast<double>(one.devices());
+    // Of one form, no more than the groups take.
+    auto use = static_cast<double>(problem_.kinds[one.kind].devices);
+    if (configuration.each)
+      use = n * std::min(std::floor(use / n), static_cast<double>(configuration.most));
+    devices[one.kind] = std::max(devices[one.kind], use);
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (const auto &cost = problem_.classes[of].costs[form]; cost && !cost->keeps.empty()) {
+        int64_t again = INT64_MAX;
+        for (const PlacementProblem::Keep &keep : cost->keeps)
+          again = std::min(again, keep.again);
+        double time =
+            n * static_cast<double>(cost->forward + cost->backward + cost->weight + again);
+        least[of][one.kind] = std::min(least[of][one.kind], time);
+      }
+  }
+  double most = 0, total = 0, work = 0;
+  for (size_t kind = 0; kind < kinds; ++kind) {
+    if (devices[kind] <= 0)
+      continue;
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (counts_[of] > 0 && !std::isinf(least[of][kind]))
+        all[kind] += static_cast<double>(counts_[of]) * least[of][kind];
+    if (all[kind] > 0)
+      shares[kind] = 1 / all[kind];
+    most = std::max(most, shares[kind]);
+    total += shares[kind] * devices[kind];
+  }
+  if (problem_.limits.devices > 0)
+    total = std::min(total, most * static_cast<double>(problem_.limits.devices));
+  for (Id of = 0; of < counts_.size(); ++of) {
+    double best = INFINITY;
+    for (size_t kind = 0; kind < kinds; ++kind)
+      if (devices[kind] > 0)
+        best = std::min(best, shares[kind] * least[of][kind]);
+    if (counts_[of] > 0)
+      work += static_cast<double>(counts_[of]) * best;
+  }
+  return total > 0 ? work / total : 0;
+}
+
 double Configurations::boundOf(const Configuration &configuration) const {
   // The least of each layer in any of the forms.
   double total = 0, most = 0, joules = 0, resident = 0, ratio = 1, memory = 0;
@@ -151,8 +202,8 @@ double Configurations::boundOf(const Configuration &configuration) const {
                        (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
     factor = std::max(factor, (m + p - 1) / p);
   double step =
-      std::max(total * factor,
-               m * (most + static_cast<double>(configuration.chunks * problem_.perMicrobatch)));
+      std::max({total * factor, m * deviceTime(configuration),
+                m * (most + static_cast<double>(configuration.chunks * problem_.perMicrobatch))});
   Rates rates, smallest = rates_[configuration.forms[0]];
   for (Id form : configuration.forms)
     smallest = least(smallest, rates_[form]);

@@ -15,6 +15,7 @@ public:
   double boundOf(const Configuration &configuration) const;
 
 private:
+  double deviceTime(const Configuration &configuration) const;
   void forms(int64_t samples, const std::vector<Id> &with);
   void add(int64_t microbatches, const std::vector<Id> &forms, bool each);
 

@@ -82,7 +82,7 @@ void Shape::seed() {
   auto found = greedy(high);
   while (found && high - low > std::max<int64_t>(1, high / 1000)) {
     int64_t middle = low + (high - low) / 2;
-    answer_.budget -= 5 * stages_;
+    answer_.budget -= 2 * stages_;
     if (auto stages = greedy(middle))
       found = std::move(stages), high = middle;
     else

@@ -343,6 +343,8 @@ TEST(PlacementVerify, ClosedFormIsProved) {
   std::vector<std::string> trusted;
   EXPECT_EQ(texts(verify(p, result, &trusted)), "");
   EXPECT_EQ(trusted, std::vector<std::string>{});
+  ++result.worth.devices;
+  EXPECT_EQ(verify(p, result)[0].code, "A0951");
   p.kinds[0].devices = 4;
   EXPECT_EQ(verify(p, result)[0].code, "A0950");
 }
