@@ -281,6 +281,21 @@ TEST(LoadTest, TheCheckFindsDamage) {
   EXPECT_EQ(found, tried);
 }
 
+TEST(LoadTest, StagesThatPointBackAreRefused) {
+  LoadProblem p;
+  p.nodes.resize(2);
+  p.nodes[0].time = p.nodes[1].time = 5;
+  p.nodes[0].name = "a", p.nodes[1].name = "b";
+  p.transfers = {{0, {1}, 1}};
+  p.accelerators = 2;
+  LoadResult result = leastLoad(p);
+  ASSERT_EQ(result.stages.size(), 2u);
+  EXPECT_EQ(verify(p, result).size(), 0u);
+  std::swap(result.stages[0], result.stages[1]);
+  ASSERT_FALSE(verify(p, result).empty());
+  EXPECT_EQ(verify(p, result)[0].code, "A0944");
+}
+
 TEST(LoadTest, MalformedProblemsAreRefused) {
   LoadProblem good;
   good.nodes.resize(2);
