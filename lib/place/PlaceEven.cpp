@@ -205,7 +205,7 @@ double Shape::evenBound() {
 
 /// Even cuts: a layer more for the ends and then the middle, for the first, for the last, or
 /// spread; then from one stage to another while that helps.
-void Shape::seedEven() {
+void Shape::seedEven(bool moves) {
   if (configuration_.forms.size() != 1)
     return;
   Id form = configuration_.forms[0];
@@ -235,7 +235,7 @@ void Shape::seedEven() {
     if (double now = judged(sizes); now < value)
       value = now, best = std::move(sizes);
   }
-  for (bool better = !best.empty() && more > 0; better && !answer_.over();) {
+  for (bool better = moves && !best.empty() && more > 0; better && !answer_.over();) {
     better = false;
     for (size_t from = 0; from < best.size() && !better; ++from)
       for (size_t to = 0; to < best.size() && !better && best[from] > least; ++to) {

@@ -79,7 +79,7 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
       }
     }
     ++tried;
-    Shape(space, keeps, one, answer).seed();
+    Shape(space, keeps, one, answer).seed(false);
     if (!answer.plan)
       continue;
     Degrees degrees = degreesOf(problem, *answer.plan);

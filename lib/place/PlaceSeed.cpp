@@ -70,11 +70,11 @@ std::optional<std::vector<Shape::Placed>> Shape::greedy(int64_t bottleneck) {
   return at + 1 == line_.size() ? std::optional(stages) : std::nullopt;
 }
 
-void Shape::seed() {
+void Shape::seed(bool moves) {
   if (stages_ >= static_cast<int64_t>(line_.size()))
     return;
   if (configuration_.chunks > 1)
-    return seedEven();
+    return seedEven(moves);
   int64_t total = 1;
   for (Id form : configuration_.forms)
     total += space_.all(form).time() + space_.all(form).mostAgain;

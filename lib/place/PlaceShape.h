@@ -86,8 +86,8 @@ public:
   double capacityBound();
   /// Lower bound of the value of interleaved stages; 0 where it says nothing. See there.
   double evenBound();
-  /// Judges plans that are easily made.
-  void seed();
+  /// Judges plans that are easily made; with `moves`, others near them while that helps.
+  void seed(bool moves = true);
   /// The dynamic program. Returns the bound of the value that it proves; what only plans no better
   /// than the answer at hand can do is left out.
   double table();
@@ -129,7 +129,7 @@ private:
     int64_t first = 0, last = 0; ///< layers before and behind
   };
   std::optional<Middle> middle() const;
-  void seedEven();
+  void seedEven(bool moves);
   // PlaceSeed.cpp
   std::optional<std::vector<Placed>> greedy(int64_t bottleneck);
   uint32_t reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck, int64_t memory);
