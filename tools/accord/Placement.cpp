@@ -226,6 +226,41 @@ PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
   return limits;
 }
 
+/// Conflicts of limits get the words and the place of the `require` that sets them.
+void nameRequirements(std::vector<Conflict> &conflicts, const TrainingJob &job,
+                      const Diagnostics &diags) {
+  auto means = [](const PlacementLimit &limit, llvm::StringRef constraint) {
+    switch (limit.of) {
+    case PlacementLimit::Of::Memory:
+      return constraint.starts_with("memory of");
+    case PlacementLimit::Of::Step:
+      return constraint == "step time";
+    case PlacementLimit::Of::Power:
+      return constraint == "power";
+    case PlacementLimit::Of::Devices:
+      return constraint == "number of devices";
+    case PlacementLimit::Of::Energy:
+      return constraint == "energy";
+    case PlacementLimit::Of::Price:
+      return constraint == "price";
+    }
+    return false;
+  };
+  for (Conflict &conflict : conflicts) {
+    const PlacementLimit *tightest = nullptr;
+    for (const PlacementLimit &limit : job.limits)
+      if (means(limit, conflict.constraint) && (!tightest || limit.most < tightest->most))
+        tightest = &limit;
+    if (!tightest)
+      continue;
+    conflict.constraint = tightest->text;
+    if (tightest->at.valid()) {
+      conflict.file = diags.sources().path(tightest->at.file).str();
+      conflict.line = diags.sources().position(tightest->at).line;
+    }
+  }
+}
+
 } // namespace
 
 /// The groups of equal devices of a cluster for a placement.
@@ -394,6 +429,7 @@ std::optional<PlacementPlan> Session::placement() {
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);
+    nameRequirements(plan.conflicts, *theJob, diags);
     plan.relaxations = std::move(conflict.relaxations);
     return plan;
   }
