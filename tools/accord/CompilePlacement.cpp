@@ -12,21 +12,16 @@
 namespace accord {
 
 int compilePlacement(Session &session, const Options &options, const PlanningLimits &limits) {
-  auto wrong = [&](const std::string &message) {
-    session.diagnostics().error(Code::BadCommandLine, {}, message);
+  auto asked = SolveWatch::asked(limits.gap, limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&asked)) {
+    session.diagnostics().error(Code::BadCommandLine, {}, *message);
     return session.finish(kWrongInput, "compile");
-  };
-  auto gap = SolveWatch::gapFrom(limits.gap);
-  if (!gap)
-    return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + limits.gap + "'");
-  std::optional<double> seconds;
-  if (limits.timeLimit != "none" && !(seconds = SolveWatch::timeFrom(limits.timeLimit)))
-    return wrong("--time-limit: expected none or a time, as in '30 s', found '" + limits.timeLimit +
-                 "'");
+  }
+  auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
   std::optional<PlacementPlan> plan;
   {
     SolveWatch watch("placing", {true, seconds, true});
-    session.search = {*gap, watch.stop(), [&](const SolveProgress &p) { watch.tell(p); }};
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.tell(p); }};
     plan = session.placement();
     session.search = {};
   }

@@ -60,13 +60,10 @@ int placeGraph(const PlaceGraphOptions &options) {
   if (!text && (devices.bandwidth || !options.replicates))
     return wrong(std::string(devices.bandwidth ? "--bandwidth" : "--no-replicas") +
                  " is for profiles (.txt) only");
-  auto gap = SolveWatch::gapFrom(options.gap);
-  if (!gap)
-    return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + options.gap + "'");
-  std::optional<double> seconds;
-  if (options.timeLimit != "none" && !(seconds = SolveWatch::timeFrom(options.timeLimit)))
-    return wrong("--time-limit: expected none or a time, as in '30 s', found '" +
-                 options.timeLimit + "'");
+  auto asked = SolveWatch::asked(options.gap, options.timeLimit);
+  if (auto *message = std::get_if<std::string>(&asked))
+    return wrong(*message);
+  auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
 
   SourceManager sources;
   Diagnostics diags(sources);
@@ -87,7 +84,7 @@ int placeGraph(const PlaceGraphOptions &options) {
     SolveWatch watch("load", {true, seconds, true});
     LoadOptions solve;
     solve.effort = std::min(options.effort, kMostEffort);
-    solve.gap = *gap;
+    solve.gap = gap;
     solve.stop = watch.stop();
     solve.progress = [&](const SolveProgress &progress) { watch.tell(progress); };
     result = leastLoad(graph->problem, solve);

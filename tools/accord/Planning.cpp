@@ -5,21 +5,16 @@
 namespace accord {
 
 std::optional<Plan> planWatched(Session &session, const PlanningLimits &limits) {
-  auto wrong = [&](const std::string &message) {
-    session.diagnostics().error(Code::BadCommandLine, {}, message);
+  auto asked = SolveWatch::asked(limits.gap, limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&asked)) {
+    session.diagnostics().error(Code::BadCommandLine, {}, *message);
     return std::nullopt;
-  };
-  auto gap = SolveWatch::gapFrom(limits.gap);
-  if (!gap)
-    return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + limits.gap + "'");
-  std::optional<double> seconds;
-  if (limits.timeLimit != "none" && !(seconds = SolveWatch::timeFrom(limits.timeLimit)))
-    return wrong("--time-limit: expected none or a time, as in '30 s', found '" + limits.timeLimit +
-                 "'");
+  }
+  auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
   std::optional<Plan> plan;
   {
     SolveWatch watch("planning", {true, seconds, true});
-    session.search = {*gap, watch.stop(), [&](const SolveProgress &p) { watch.tell(p); }};
+    session.search = {gap, watch.stop(), [&](const SolveProgress &p) { watch.tell(p); }};
     plan = session.plan();
     session.search = {};
     if (!plan || plan->schedule.stopped.empty())

@@ -28,13 +28,10 @@ int scheduleProject(const ProjectOptions &options) {
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "schedule");
   };
-  auto gap = SolveWatch::gapFrom(options.gap);
-  if (!gap)
-    return wrong("--gap: expected a share below 1, as in 2% or 0.02, found '" + options.gap + "'");
-  std::optional<double> seconds;
-  if (options.timeLimit != "none" && !(seconds = SolveWatch::timeFrom(options.timeLimit)))
-    return wrong("--time-limit: expected none or a time, as in '30 s', found '" +
-                 options.timeLimit + "'");
+  auto asked = SolveWatch::asked(options.gap, options.timeLimit);
+  if (auto *message = std::get_if<std::string>(&asked))
+    return wrong(*message);
+  auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
   SourceManager sources;
   Diagnostics diags(sources);
   auto file = readFile(diags, options.file);
@@ -52,7 +49,7 @@ int scheduleProject(const ProjectOptions &options) {
     SolveWatch watch("makespan", {true, seconds});
     SolveOptions solve;
     solve.effort = std::min(options.effort, kMostEffort);
-    solve.gap = *gap;
+    solve.gap = gap;
     solve.stop = watch.stop();
     solve.progress = [&](const SolveProgress &progress) { watch.tell(progress); };
     result = schedule(project->problem, solve);

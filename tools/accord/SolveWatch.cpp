@@ -83,7 +83,10 @@ void SolveWatch::signalled() {
   std::raise(SIGINT);
 }
 
-std::optional<double> SolveWatch::gapFrom(llvm::StringRef text) {
+namespace {
+
+/// "2%" or "0.02", from 0 to below 1.
+std::optional<double> gapFrom(llvm::StringRef text) {
   llvm::StringRef number = text.trim();
   bool percent = number.consume_back("%");
   double value = 0;
@@ -93,7 +96,8 @@ std::optional<double> SolveWatch::gapFrom(llvm::StringRef text) {
   return value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<double> SolveWatch::timeFrom(llvm::StringRef text) {
+/// "30 s"; in seconds.
+std::optional<double> timeFrom(llvm::StringRef text) {
   auto given = parseQuantity(text), none = parseQuantity("0 s");
   if (!given || !none)
     return std::nullopt;
@@ -101,6 +105,20 @@ std::optional<double> SolveWatch::timeFrom(llvm::StringRef text) {
   if (!order || *order <= 0)
     return std::nullopt;
   return given->toDouble();
+}
+
+} // namespace
+
+std::variant<SolveWatch::Asked, std::string> SolveWatch::asked(const std::string &gap,
+                                                               const std::string &timeLimit) {
+  Asked out;
+  if (auto share = gapFrom(gap))
+    out.gap = *share;
+  else
+    return "--gap: expected a share below 1, as in 2% or 0.02, found '" + gap + "'";
+  if (timeLimit != "none" && !(out.seconds = timeFrom(timeLimit)))
+    return "--time-limit: expected none or a time, as in '30 s', found '" + timeLimit + "'";
+  return out;
 }
 
 void SolveWatch::draw() {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <variant>
 
 namespace accord {
 
@@ -29,10 +30,14 @@ public:
   /// "interrupted", "time limit", or "" where nothing stopped the solver.
   std::string reason() const;
 
-  /// "2%" or "0.02", from 0 to below 1.
-  static std::optional<double> gapFrom(llvm::StringRef text);
-  /// "30 s"; in seconds.
-  static std::optional<double> timeFrom(llvm::StringRef text);
+  /// What `--gap` ("2%" or "0.02", from 0 to below 1) and `--time-limit` ("none" or "30 s") ask
+  /// for, or what is wrong with them.
+  struct Asked {
+    double gap = 0;
+    std::optional<double> seconds;
+  };
+  static std::variant<Asked, std::string> asked(const std::string &gap,
+                                                const std::string &timeLimit);
 
 private:
   using Clock = std::chrono::steady_clock;
