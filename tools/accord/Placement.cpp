@@ -1,5 +1,6 @@
 // The placement of a session's job on a cluster: what may be chosen, and the choice.
 #include "dialects/accel/AccelDialect.h"
+#include "lib/cost/Estimate.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromCluster.h"
 #include "lib/cost/SourceOf.h"
@@ -226,6 +227,22 @@ PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
   return limits;
 }
 
+/// FLOP/s of all tensor cores of a device for products in a precision: "bf16" of "mixed(bf16)"; 0
+/// if it does not state any.
+double productPeak(const Machine &machine, llvm::StringRef precision) {
+  if (precision.consume_front("mixed("))
+    precision = precision.drop_back();
+  double most = 0;
+  for (const Core &core : machine.cores)
+    if (core.kind == CoreKind::Tensor)
+      for (const std::string &type : fallbackTypes(precision.str()))
+        if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
+          most = std::max(most, peak * static_cast<double>(core.count));
+          break;
+        }
+  return most;
+}
+
 /// Conflicts of limits get the words and the place of the `require` that sets them.
 void nameRequirements(std::vector<Conflict> &conflicts, const TrainingJob &job,
                       const Diagnostics &diags) {
@@ -423,6 +440,10 @@ std::optional<PlacementPlan> Session::placement() {
   plan.optimizer = offered->optimizer;
   plan.parameters = offered->parameters;
   plan.modelFlops = offered->modelFlops;
+  for (const Cluster &group : groups())
+    plan.peakFlops.push_back(productPeak(group.machine, plan.precision));
+  if (llvm::is_contained(plan.peakFlops, 0.0))
+    plan.peakFlops.clear();
   plan.version = kVersion;
   plan.location = plan.problem.location;
   plan.assumptions = std::move(offered->assumptions);
