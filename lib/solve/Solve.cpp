@@ -37,8 +37,8 @@ constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
 constexpr int64_t kFewTimes = 1024;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
-constexpr uint64_t kShareForEasy = 10;
-constexpr int64_t kLongerLists = 64;
+constexpr uint64_t kShareForEasy = 20;
+constexpr int64_t kLongerLists = 32;
 
 /// Interrupts Z3 when someone wants to stop.
 class Watch {
