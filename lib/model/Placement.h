@@ -14,7 +14,7 @@ namespace accord {
 /// - `OneFOneB`: p - s forward passes in stage s (from 0) of p, then one backward and one forward in turn (PipeDream-Flush;
 ///   Narayanan et al., ICML 2021, section 2.2).
 /// - `Interleaved`: v chunks per device, stage c * p + s is chunk c of device s; micro-batches in groups of p (Narayanan et al.,
-///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p. Stages are even, as launchers cut them: their numbers of layers
+///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p, which is 2 at least. Stages are even, as launchers cut them: their numbers of layers
 ///   differ by one at most.
 /// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024): at most p
 ///   micro-batches in flight in every stage.

@@ -270,7 +270,8 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
     fault(fmt::format("schedule {} is not offered", name(plan.schedule)));
   if (interleaved ? std::find(problem.chunks.begin(), problem.chunks.end(), plan.chunks) ==
                             problem.chunks.end() ||
-                        plan.chunks < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0
+                        plan.chunks < 2 || groups < 2 ||
+                        plan.microbatches % static_cast<int64_t>(groups) != 0
                   : plan.chunks != 1)
     fault(fmt::format("{} chunks and {} micro-batches do not go with schedule {} on {} groups",
                       plan.chunks, plan.microbatches, name(plan.schedule), groups));

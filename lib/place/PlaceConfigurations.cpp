@@ -95,7 +95,8 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
     }
     for (int64_t v : chunks)
       if (v >= 2)
-        for (int64_t p = fewest; p <= std::min({most, layers / v, microbatches}); ++p)
+        for (int64_t p = std::max<int64_t>(fewest, 2);
+             p <= std::min({most, layers / v, microbatches}); ++p)
           if (microbatches % p == 0)
             put(schedule, v, p, p);
   }

@@ -75,7 +75,7 @@ private:
 
   int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
   bool allowed(const Configuration &c, int64_t groups) const {
-    return c.chunks == 1 || c.microbatches % groups == 0;
+    return c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0);
   }
 
   /// Per second, of one group; energy: when idle.

@@ -76,7 +76,7 @@ private:
         known |= chunks == plan.chunks && chunks > 1;
       if (!known)
         report("A0950", fmt::format("{} chunks are not offered", plan.chunks));
-      if (plan.microbatches % static_cast<int64_t>(groups) != 0)
+      if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
         report("A0950", fmt::format("{} micro-batches do not interleave on {} groups of devices",
                                     plan.microbatches, groups));
       auto [fewest, most] = std::minmax_element(
