@@ -55,13 +55,13 @@ public:
     }
     out.byPlans = out.configurations - out.byWork - out.byCuts - left.size();
     if (!all)
-      out.trusted.push_back("the bound of configurations beyond the first million rests on the "
-                            "planner's search");
+      out.trusted.push_back("the planner's search: configurations beyond the first million are not "
+                            "bounded again");
     if (!left.empty())
       out.trusted.push_back(fmt::format(
-          "{} of {} of {} configurations rests on the planner's search; the first is {}",
-          std::isinf(bound) ? "that no plan fits in one" : "the bound", left.size(),
-          out.configurations, describe(list[left[0]])));
+          "the planner's search: {} of {} configurations are not {} again; the first is {}",
+          left.size(), out.configurations, std::isinf(bound) ? "shown to fit no plan" : "bounded",
+          describe(list[left[0]])));
     return std::move(out);
   }
 
