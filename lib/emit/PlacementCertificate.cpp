@@ -1,27 +1,12 @@
 // certificate/placement.json: the problem by index, with nothing left out that could not be found
 // again. Zeros and empty lists are left out of what there are many of.
-#include "lib/emit/JsonText.h"
+#include "lib/emit/JsonLists.h"
 #include "lib/emit/PlacementJson.h"
 
 using namespace llvm;
 namespace accord {
 namespace {
 
-template <typename T, typename One> json::Array list(const std::vector<T> &items, One one) {
-  json::Array array;
-  for (const T &item : items)
-    array.push_back(one(item));
-  return array;
-}
-json::Array ids(const std::vector<uint32_t> &items) {
-  return list(items, [](uint32_t id) { return json::Value(static_cast<int64_t>(id)); });
-}
-json::Array numbers(const std::vector<int64_t> &items) {
-  return list(items, [](int64_t n) { return json::Value(n); });
-}
-json::Array strings(const std::vector<std::string> &items) {
-  return list(items, [](const std::string &s) { return jsonString(s); });
-}
 template <typename T> void some(json::Object &o, StringRef key, T value) {
   if (value != T())
     o[key.str()] = value;

@@ -1,4 +1,4 @@
-#include "lib/emit/JsonText.h"
+#include "lib/emit/JsonLists.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
 #include <algorithm>
@@ -7,22 +7,6 @@ using namespace llvm;
 namespace accord {
 namespace {
 
-/// Calls `one` for each element and collects what it returns.
-template <typename T, typename One> json::Array list(const std::vector<T> &items, One one) {
-  json::Array array;
-  for (const T &item : items)
-    array.push_back(one(item));
-  return array;
-}
-json::Array ids(const std::vector<uint32_t> &items) {
-  return list(items, [](uint32_t id) { return json::Value(static_cast<int64_t>(id)); });
-}
-json::Array numbers(const std::vector<int64_t> &items) {
-  return list(items, [](int64_t n) { return json::Value(n); });
-}
-json::Array strings(const std::vector<std::string> &items) {
-  return list(items, [](const std::string &s) { return jsonString(s); });
-}
 template <typename U> json::Array units(const std::vector<U> &items) {
   return list(items, [](const U &u) { return json::Value(u.value); });
 }

@@ -21,7 +21,7 @@ struct Limit {
 };
 
 std::string bytes(double amount) {
-  return amount >= 1073741824.0 ? fmt::format("{:.3g} GiB", amount / 1073741824.0)
+  return amount >= 1073741824.0 ? fmt::format("{:.1f} GiB", amount / 1073741824.0)
          : amount >= 1048576.0  ? fmt::format("{:.3g} MiB", amount / 1048576.0)
                                 : fmt::format("{:.0f} bytes", amount);
 }
