@@ -126,7 +126,8 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
                                   "not fit");
   size_t stages = plan.stages.size();
   if (worth.times.size() != stages || worth.inFlight.size() != stages ||
-      worth.memory.size() != stages / static_cast<size_t>(plan.chunks))
+      worth.memory.size() != stages / static_cast<size_t>(plan.chunks) ||
+      worth.host.size() != worth.memory.size())
     return fail(at.field("worth"), "expected times and micro-batches in flight of each stage, and "
                                    "memory of each device group");
   for (unsigned s = 0; s < stages; ++s)

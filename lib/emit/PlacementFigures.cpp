@@ -114,7 +114,7 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     group.devices = form.devices();
     used[form.kind] += group.devices;
     group.capacity = problem.kinds[form.kind].memory;
-    group.together = togetherOf(problem, group.form);
+    group.together = togetherOf(problem, group.form, static_cast<int64_t>(groups));
     for (size_t s = g; s < placement.stages.size(); s += groups)
       addStage(group, problem, placement, s, worth);
     const PlacementProblem::Sync *sync = nullptr;

@@ -159,7 +159,8 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
     PlacementWorth worth = stagesOf(problem_, plan, edges);
     answer_.budget -= static_cast<int64_t>(10 * stages.size());
     for (size_t i = 0; i < p; ++i)
-      if (worth.memory[i] > problem_.kinds[problem_.forms[stages[i].form].kind].memory)
+      if (const auto &kind = problem_.kinds[problem_.forms[stages[i].form].kind];
+          worth.memory[i] > kind.memory || worth.host[i] > kind.hostMemory)
         return;
     double bound = value(static_cast<double>(stepAtLeast(worth, edges)), rates);
     if (answer_.useless(bound)) {

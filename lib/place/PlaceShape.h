@@ -110,6 +110,7 @@ private:
   std::optional<StageBound> stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
                                     int64_t memory);
   int64_t transferAtLeast(Id form, int64_t bytes, int64_t stage) const;
+  int64_t tiesAtLeast(Id form, uint32_t from, uint32_t to) const;
   Span extend(const Span &behind, const StageBound &stage, int64_t at) const;
   double value(double step, const Rates &rates) const {
     return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_);
