@@ -178,7 +178,7 @@ struct PlacementWorth {
   int64_t step = 0;                ///< picoseconds
   std::vector<StageTimes> times;   ///< by stage
   std::vector<int64_t> memory;     ///< peak bytes by device group
-  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it has room for
+  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it holds when its group's memory peaks
   double joules = 0;               ///< of a step, all devices
   bool fits = true;                ///< memory of every group is within its kind's
   int64_t devices = 0;             ///< used, of all kinds

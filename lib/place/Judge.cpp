@@ -111,7 +111,7 @@ public:
 
   PlacementWorth stages(StageEdges &edges) {
     PlacementWorth worth;
-    worth.inFlight = inFlightOf(shape());
+    worth.inFlight.resize(plan_.stages.size());
     edges.assign(plan_.stages.size(), {});
     std::vector<StageWork> works;
     for (const PlacedStage &stage : plan_.stages)
@@ -137,7 +137,12 @@ public:
     worth.memory.resize(groups_);
     for (size_t g = 0; g < groups_; ++g) {
       int64_t working = 0;
+      std::vector<int64_t> kept;
+      for (size_t s = g; s < works.size(); s += groups_)
+        kept.push_back(works[s].kept);
+      std::vector<int64_t> held = peakOf(heldOf(shape(), static_cast<int64_t>(g)), kept);
       for (size_t s = g; s < works.size(); s += groups_) {
+        worth.inFlight[s] = held[s / groups_];
         worth.memory[g] += works[s].resident + worth.inFlight[s] * works[s].kept;
         working = std::max(working, works[s].working);
       }

@@ -33,13 +33,16 @@ int64_t togetherOf(const PlacementProblem &problem, PlacementProblem::Id form);
 std::vector<std::string> faults(const PlacementProblem &problem, const Placement &plan);
 
 /// Of a plan without faults.
-///  forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
-///  comes from each earlier stage backward            = layers' backward and `again` +
-///  gather(weights) + blocking: receiving gradients from each later stage transfer time between
-///  stages a and b = link(bytesBetween * samples of a micro-batch / min(devices of a, devices of
-///  b)), `inside` if the devices of both are of one kind and in one server memory of a group = sum
-///  of residents + sum over its stages of inFlight * kept + the largest `working` step = simulated
-///  + perStep
+/// - forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
+///   comes from each earlier stage
+/// - backward = layers' backward and `again` + gather(weights) + blocking: receiving gradients from
+///   each later stage
+/// - transfer time between stages a and b = link(bytesBetween * samples of a micro-batch /
+///   min(devices of a, devices of b)), `inside` if the devices of both are of one kind and in one
+///   server
+/// - memory of a group = sum of residents + sum over its stages of inFlight * kept + the largest
+///   `working`, where inFlight is what its stages hold when that sum is largest (`peakOf`)
+/// - step = simulated + perStep
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
 
 /// What goes from a stage to a later one for each micro-batch, and its gradient back.

@@ -28,7 +28,7 @@ Places placesOf(const Space &space, Id form, const std::vector<Part> &parts) {
       auto [found, added] = at.emplace(space.problem.layers[layers[i]].of, places.items.size());
       if (added) {
         const auto &cost = *space.problem.cost(layers[i], form);
-        places.items.push_back({&cost.keeps, 0, parts[part].inFlight, part, cost.joulesAgain});
+        places.items.push_back({&cost.keeps, 0, part, cost.joulesAgain});
         places.layers.emplace_back();
       }
       ++places.items[found->second].count;
@@ -78,15 +78,15 @@ std::optional<int64_t> Keeps::leastAgain(Id form, uint32_t from, uint32_t to, in
                      static_cast<uint64_t>(memory));
   auto [found, added] = cache_.emplace(key, -1);
   if (added) {
-    Places places = placesOf(space_, form, {{from, to, inFlight}});
-    if (auto least = leastOf(places.items, memory - places.resident))
+    Places places = placesOf(space_, form, {{from, to}});
+    if (auto least = leastOf(places.items, {{inFlight}}, memory - places.resident))
       found->second = least->bound;
   }
   return found->second < 0 ? std::nullopt : std::optional(found->second);
 }
 
-Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t memory,
-                              Which which) {
+Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, const Held &held,
+                              int64_t memory, Which which) {
   Places places = placesOf(space_, form, parts);
   std::vector<size_t> sizes;
   for (const Part &part : parts)
@@ -95,7 +95,7 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
   int64_t budget = memory - places.resident, fastest = 0;
   for (const Part &part : parts)
     fastest += space_.between(form, part.from, part.to).again;
-  auto least = leastOf(places.items, budget, parts.size() > 1);
+  auto least = leastOf(places.items, held, budget, parts.size() > 1);
   if (!least)
     return options;
   // No recomputation that can be done without: nothing takes less time or energy.
@@ -103,7 +103,7 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
                 (which != Which::All && least->exact && least->bound == fastest);
   if (!enough) {
     std::vector<KnapsackChoice> all;
-    options.exact = allOf(places.items, budget, 1024, all);
+    options.exact = allOf(places.items, held, budget, 1024, all);
     options.work += static_cast<int64_t>(all.size() * 16);
     std::map<std::pair<std::vector<int64_t>, double>, KeepOption> distinct;
     if (options.exact)

@@ -215,10 +215,11 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
                             std::vector<StageTimes>(stages),
                             std::vector<std::vector<uint32_t>>(stages)};
   PlacementWorth worth;
-  worth.inFlight = roomOf(pipeline);
+  worth.inFlight.resize(stages);
 
   std::vector<int64_t> gradients(groups), updates(groups), hides(groups), working(groups);
   worth.memory.resize(groups);
+  std::vector<std::vector<int64_t>> keeps(groups); // by group, chunk
   for (size_t s = 0; s < stages; ++s) {
     const PlacedStage &stage = plan.stages[s];
     StageTimes &times = pipeline.stages[s];
@@ -238,7 +239,7 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       working[g] = std::max(working[g], keep.working);
       worth.joules += cost.joules + static_cast<double>(keep.again) * cost.joulesAgain;
     }
-    worth.memory[g] += worth.inFlight[s] * kept;
+    keeps[g].push_back(kept);
     hides[g] += times.backward + times.weight;
     int64_t gather = leastTime(p.forms[stage.form].gather, static_cast<double>(weights));
     times.forward += gather + p.perMicrobatch;
@@ -257,7 +258,10 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     idle += kind.idleWatts * static_cast<double>(devices);
     price += kind.pricePerHour * static_cast<double>(devices) / 3600;
     tdp += kind.tdpWatts * static_cast<double>(devices);
-    worth.memory[g] += working[g];
+    auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), keeps[g]);
+    for (size_t chunk = 0; chunk < held.size(); ++chunk)
+      worth.inFlight[chunk * groups + g] = held[chunk];
+    worth.memory[g] += bytes + working[g];
     worth.fits &= worth.memory[g] <= kind.memory;
 
     int64_t together = std::max<int64_t>(1, std::min(form.data, kind.perServer / form.tensor));
