@@ -225,6 +225,7 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)
       .number("hidden", p.hidden)
+      .number("hides", p.hides)
       .integer("per_microbatch_ps", p.perMicrobatch)
       .integer("per_step_ps", p.perStep);
   location(f, p.location);

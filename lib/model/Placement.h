@@ -141,8 +141,9 @@ struct PlacementProblem {
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
   bool blockingTransfers = true;
-  /// Share of the last micro-batch's backward time behind which a stage hides its exchange of gradients.
-  double hidden = 0;
+  /// A stage hides its exchange of gradients behind this share of its last micro-batch's backward time, but no more than the share `hides` of it:
+  /// exchange - min(hides * exchange, hidden * (backward + weight)) is exposed.
+  double hidden = 0, hides = 1;
   int64_t perMicrobatch = 0, perStep = 0; ///< what the host takes, on every stage, and once
   SourceLocation location;
 

@@ -91,7 +91,8 @@ private:
     natural("the most stages", p.mostStages);
     natural("what the host takes for a micro-batch", p.perMicrobatch);
     natural("what the host takes for a step", p.perStep);
-    number(p.location, "the hidden share of an exchange", p.hidden, 1);
+    number(p.location, "the hidden share of a backward pass", p.hidden, 1);
+    number(p.location, "the share of an exchange that hides", p.hides, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
     number(p.location, "the limit of watts", p.limits.watts);

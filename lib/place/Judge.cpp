@@ -86,7 +86,10 @@ int64_t finishOf(const PlacementProblem &problem, Id form, const StageWork &work
   int64_t exchange = sync ? timeOf(sync->ways, static_cast<double>(work.gradients)) : 0;
   auto behind =
       static_cast<int64_t>(problem.hidden * static_cast<double>(work.backward + work.weight));
-  return std::max<int64_t>(0, exchange - behind) + work.update;
+  int64_t can = problem.hides < 1
+                    ? static_cast<int64_t>(problem.hides * static_cast<double>(exchange))
+                    : exchange;
+  return exchange - std::min(can, behind) + work.update;
 }
 
 namespace {

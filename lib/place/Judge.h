@@ -19,7 +19,8 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
 int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
                      const PlacedStage &to);
 
-/// Exposed exchange of gradients and update: max(0, sync - hidden * (backward + weight)) + update.
+/// Exposed exchange of gradients and update:
+///   sync - min(hides * sync, hidden * (backward + weight)) + update.
 /// `together`: replicas of a stage in one server.
 int64_t finishOf(const PlacementProblem &problem, PlacementProblem::Id form, const StageWork &work,
                  int64_t together);

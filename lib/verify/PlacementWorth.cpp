@@ -270,6 +270,8 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       if (i == 0 || form.syncs[i].together <= together)
         exchange = leastTime(form.syncs[i].ways, static_cast<double>(gradients[g]));
     auto hidden = static_cast<int64_t>(p.hidden * static_cast<double>(hides[g]));
+    if (p.hides < 1)
+      hidden = std::min(hidden, static_cast<int64_t>(p.hides * static_cast<double>(exchange)));
     pipeline.stages[g].finish = (exchange > hidden ? exchange - hidden : 0) + updates[g];
   }
 
