@@ -134,6 +134,7 @@ json::Value write(const PlacementProblem &p) {
       {"same_form", p.sameForm},
       {"blocking_transfers", p.blockingTransfers},
       {"hidden", p.hidden},
+      {"hides", p.hides},
       {"per_microbatch_ps", p.perMicrobatch},
       {"per_step_ps", p.perStep}};
   some(o, "least_step_ps", p.leastStep);

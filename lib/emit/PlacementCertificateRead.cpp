@@ -259,6 +259,7 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)
       .number("hidden", p.hidden)
+      .number("hides", p.hides)
       .integer("per_microbatch_ps", p.perMicrobatch)
       .integer("per_step_ps", p.perStep)
       .integer("least_step_ps", p.leastStep, 0, int64_t(1) << 61, false)

@@ -109,6 +109,8 @@ bool checkIndices(const PlacementProblem &p, Path at) {
       return fail(at.field("ties").index(i), "expected an earlier and a later layer");
   if (p.hidden > 1)
     return fail(at.field("hidden"), "a share above one");
+  if (p.hides > 1)
+    return fail(at.field("hides"), "a share above one");
   if (!bounded(p))
     return fail(at, "times or sizes beyond what can be counted");
   return true;

@@ -167,8 +167,9 @@ struct PlacementProblem {
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
   bool blockingTransfers = true;
-  /// Share of the last micro-batch's backward time behind which a stage hides its exchange of gradients.
-  double hidden = 0;
+  /// A stage hides its exchange of gradients behind this share of its last micro-batch's backward time, but no more than the share `hides` of it:
+  /// exchange - min(hides * exchange, hidden * (backward + weight)) is exposed.
+  double hidden = 0, hides = 1;
   int64_t perMicrobatch = 0, perStep = 0; ///< what the host takes, on every stage, and once
   int64_t leastStep = 0;          ///< a step takes this at least: its input comes no faster
   std::vector<Tie> ties;
@@ -210,7 +211,7 @@ struct PlacementWorth {
   std::vector<StageTimes> times;   ///< by stage
   std::vector<int64_t> memory;     ///< peak bytes by device group
   std::vector<int64_t> host;       ///< peak bytes of the host's memory for one device, by device group
-  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it has room for
+  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it holds when its group's memory peaks
   double joules = 0;               ///< of a step, all devices
   bool fits = true;                ///< memory of every group, and of its host, is within its kind's
   int64_t devices = 0;             ///< used, of all kinds

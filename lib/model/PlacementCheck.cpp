@@ -96,7 +96,8 @@ private:
       if (tie.a >= tie.b || tie.b >= p.layers.size())
         report(p.location, fmt::format("layers {} and {} of {} have a parameter in common", tie.a,
                                        tie.b, p.layers.size()));
-    number(p.location, "the hidden share of an exchange", p.hidden, 1);
+    number(p.location, "the hidden share of a backward pass", p.hidden, 1);
+    number(p.location, "the share of an exchange that hides", p.hides, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
     number(p.location, "the limit of watts", p.limits.watts);

@@ -126,7 +126,10 @@ int64_t finishOf(const PlacementProblem &problem, Id form, const StageWork &work
   int64_t exchange = sync ? timeOf(sync->ways, static_cast<double>(work.gradients)) : 0;
   auto behind =
       static_cast<int64_t>(problem.hidden * static_cast<double>(work.backward + work.weight));
-  return std::max<int64_t>(0, exchange - behind) + work.update;
+  int64_t can = problem.hides < 1
+                    ? static_cast<int64_t>(problem.hides * static_cast<double>(exchange))
+                    : exchange;
+  return exchange - std::min(can, behind) + work.update;
 }
 
 namespace {
@@ -151,7 +154,7 @@ public:
 
   PlacementWorth stages(StageEdges &edges) {
     PlacementWorth worth;
-    worth.inFlight = inFlightOf(shape());
+    worth.inFlight.resize(plan_.stages.size());
     edges.assign(plan_.stages.size(), {});
     std::vector<StageWork> works;
     for (const PlacedStage &stage : plan_.stages)
@@ -177,9 +180,15 @@ public:
     worth.memory.resize(groups_), worth.host.resize(groups_);
     for (size_t g = 0; g < groups_; ++g) {
       int64_t working = 0;
+      std::vector<int64_t> kept, outside;
+      for (size_t s = g; s < works.size(); s += groups_)
+        kept.push_back(works[s].kept), outside.push_back(works[s].hostKept);
+      auto moments = heldOf(shape(), static_cast<int64_t>(g));
+      std::vector<int64_t> held = peakOf(moments, kept), heldOutside = peakOf(moments, outside);
       for (size_t s = g; s < works.size(); s += groups_) {
+        worth.inFlight[s] = held[s / groups_];
         worth.memory[g] += works[s].resident + worth.inFlight[s] * works[s].kept;
-        worth.host[g] += works[s].hostResident + worth.inFlight[s] * works[s].hostKept;
+        worth.host[g] += works[s].hostResident + heldOutside[s / groups_] * works[s].hostKept;
         working = std::max(working, works[s].working);
       }
       worth.memory[g] += working;

@@ -20,7 +20,8 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
 int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
                      const PlacedStage &to);
 
-/// Exposed exchange of gradients and update: max(0, sync - hidden * (backward + weight)) + update.
+/// Exposed exchange of gradients and update:
+///   sync - min(hides * sync, hidden * (backward + weight)) + update.
 /// `together`: replicas of a stage in one server.
 int64_t finishOf(const PlacementProblem &problem, PlacementProblem::Id form, const StageWork &work,
                  int64_t together);
@@ -40,14 +41,18 @@ bool replicasInside(const PlacementProblem &problem, PlacementProblem::Id form, 
 std::vector<std::string> faults(const PlacementProblem &problem, const Placement &plan);
 
 /// Of a plan without faults.
-///  forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
-///  comes from each earlier stage backward            = layers' backward and `again` +
-///  gather(weights) + blocking: receiving gradients from each later stage transfer time between
-///  stages a and b = link(bytesBetween * samples of a micro-batch / min(devices of a, devices of
-///  b)), `inside` if the devices of both are of one kind and in one server memory of a group = sum
-///  of residents + sum over its stages of inFlight * kept + the largest `working`; of its host the
-///  same of `hostResident` and `hostKept`. finish of both groups of a tie + link(the larger
-///  `tied`) step = max(simulated + perStep, leastStep)
+/// - forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
+///   comes from each earlier stage
+/// - backward = layers' backward and `again` + gather(weights) + blocking: receiving gradients from
+///   each later stage
+/// - transfer time between stages a and b = link(bytesBetween * samples of a micro-batch /
+///   min(devices of a, devices of b)), `inside` if the devices of both are of one kind and in one
+///   server
+/// - memory of a group = sum of residents + sum over its stages of inFlight * kept + the largest
+///   `working`, where inFlight is what its stages hold when that sum is largest (`peakOf`); of its
+///   host the same of `hostResident` and `hostKept`, when that sum is largest
+/// - finish of both groups of a tie + link(the larger `tied`)
+/// - step = max(simulated + perStep, leastStep)
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
 
 /// What goes from a stage to a later one for each micro-batch, and its gradient back.

@@ -158,6 +158,16 @@ private:
     return all;
   }
 
+  /// A layer that a device has no room for however it is kept; larger micro-batches take no less.
+  const std::string *tooLarge(const Uses &uses, Id kind) const {
+    for (size_t cls = 0; cls < layering_.classes.size(); ++cls)
+      if (std::all_of(uses.begin(), uses.end(), [&](const std::vector<LayerUse> &policy) {
+            return policy[cls].kept > out_.problem.kinds[kind].memory - policy[cls].working;
+          }))
+        return &layering_.classes[cls].name;
+    return nullptr;
+  }
+
   /// What replicas of a stage exchange.
   struct Traffic {
     std::vector<LinearTime> allReduce, scatter, gather;
@@ -227,6 +237,14 @@ private:
             choices(kind, {share, microbatch, data}, division, *found, divided ? *divided : *found,
                     at->second);
           }
+        }
+        if (const std::string *layer = tooLarge(*found, kind);
+            layer && microbatch < request_.space.microbatches.back()) {
+          assume(
+              fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
+                          "{}: it has no room for one in '{}'",
+                          microbatch, share.tensor, problem().kinds[kind].name, *layer));
+          break;
         }
       }
     }

@@ -20,7 +20,8 @@ struct PlacementSpace {
   };
   std::vector<Share> shares{{}}; ///< of one operation
   std::vector<int64_t> data;     ///< empty: all that divide the batch
-  std::vector<int64_t> microbatches{1};
+  std::vector<int64_t> microbatches{
+      1}; ///< ascending; those that no device has room for are left out
   std::vector<int> zero{0};
   std::vector<std::string> recomputes{"none"};
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};

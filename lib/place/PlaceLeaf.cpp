@@ -125,9 +125,10 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
   for (size_t g = 0; g < p; ++g) {
     std::vector<Part> parts;
     for (size_t s = g; s < stages.size(); s += p)
-      parts.push_back({stages[s].from, stages[s].to, inFlight_[s]});
+      parts.push_back({stages[s].from, stages[s].to});
     const PlacementProblem::Form &form = problem_.forms[stages[g].form];
-    options.push_back(keeps_.options(stages[g].form, parts, problem_.kinds[form.kind].memory,
+    options.push_back(keeps_.options(stages[g].form, parts, held_[g],
+                                     problem_.kinds[form.kind].memory,
                                      !exhaustive ? Keeps::Which::Least
                                      : !monotone ? Keeps::Which::All
                                      : energy    ? Keeps::Which::Front

@@ -4,21 +4,16 @@
 
 namespace accord::placing {
 
-std::vector<int64_t> roomOf(PipelineSchedule schedule, int64_t groups, int64_t chunks,
-                            int64_t microbatches) {
-  // Interleaved groups repeat themselves every `groups` micro-batches once they are warm, for which
-  // they take fewer than two such rounds.
-  if (schedule == PipelineSchedule::Interleaved)
-    microbatches = std::min(microbatches, 4 * groups);
-  return inFlightOf({schedule, groups, chunks, microbatches});
-}
-
 Shape::Shape(const Space &space, Keeps &keeps, const Configuration &configuration, Answer &answer)
     : space_(space), keeps_(keeps), problem_(space.problem), configuration_(configuration),
       answer_(answer), groups_(configuration.fewest),
       stages_(configuration.fewest * configuration.chunks),
       microbatches_(configuration.microbatches),
-      inFlight_(roomOf(configuration.schedule, groups_, configuration.chunks, microbatches_)) {
+      inFlight_(
+          inFlightOf({configuration.schedule, groups_, configuration.chunks, microbatches_})) {
+  for (int64_t g = 0; g < groups_; ++g)
+    held_.push_back(
+        heldOf({configuration.schedule, groups_, configuration.chunks, microbatches_}, g));
   for (Id form : configuration.forms)
     rates_.push_back(ratesOf(problem_, form));
   least_ = rates_[0];

@@ -195,7 +195,7 @@ private:
     if (!again)
       return false;
     int64_t m = c.microbatches, back = stage.backward + *again;
-    int64_t pass = stage.forward + back + stage.weight, finish = stage.finish(p.hidden, *again);
+    int64_t pass = stage.forward + back + stage.weight, finish = stage.finish(p, *again);
     bool delays = c.schedule == PipelineSchedule::ZeroBubble;
     int64_t leaves =
         delays ? m * (stage.forward + back) + std::max<int64_t>(0, m - groups) * stage.weight

@@ -156,9 +156,10 @@ std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
   return list;
 }
 
-int64_t StageLeast::finish(double hidden, int64_t computedAgain) const {
-  auto behind = static_cast<int64_t>(hidden * static_cast<double>(hides + computedAgain));
-  return std::max<int64_t>(0, exchange - behind) + update;
+int64_t StageLeast::finish(const PlacementProblem &p, int64_t computedAgain) const {
+  auto behind = static_cast<int64_t>(p.hidden * static_cast<double>(hides + computedAgain));
+  int64_t never = p.hides < 1 ? exchange - static_cast<int64_t>(p.hides * double(exchange)) : 0;
+  return std::max(never, exchange - behind) + update;
 }
 
 StageCosts::StageCosts(const PlacementProblem &problem, const PlacementCuts &cuts)

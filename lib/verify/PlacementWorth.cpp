@@ -229,10 +229,11 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
                             std::vector<StageTimes>(stages),
                             std::vector<std::vector<uint32_t>>(stages)};
   PlacementWorth worth;
-  worth.inFlight = roomOf(pipeline);
+  worth.inFlight.resize(stages);
 
   std::vector<int64_t> gradients(groups), updates(groups), hides(groups), working(groups);
   worth.memory.resize(groups), worth.host.resize(groups);
+  std::vector<std::vector<int64_t>> keeps(groups), outside(groups); // by group, chunk
   for (size_t s = 0; s < stages; ++s) {
     const PlacedStage &stage = plan.stages[s];
     StageTimes &times = pipeline.stages[s];
@@ -254,8 +255,7 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       working[g] = std::max(working[g], keep.working);
       worth.joules += cost.joules + static_cast<double>(keep.again) * cost.joulesAgain;
     }
-    worth.memory[g] += worth.inFlight[s] * kept;
-    worth.host[g] += worth.inFlight[s] * keptOutside;
+    keeps[g].push_back(kept), outside[g].push_back(keptOutside);
     hides[g] += times.backward + times.weight;
     int64_t gather = leastTime(p.forms[stage.form].gather, static_cast<double>(weights));
     times.forward += gather + p.perMicrobatch;
@@ -274,7 +274,11 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     idle += kind.idleWatts * static_cast<double>(devices);
     price += kind.pricePerHour * static_cast<double>(devices) / 3600;
     tdp += kind.tdpWatts * static_cast<double>(devices);
-    worth.memory[g] += working[g];
+    auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), keeps[g]);
+    for (size_t chunk = 0; chunk < held.size(); ++chunk)
+      worth.inFlight[chunk * groups + g] = held[chunk];
+    worth.memory[g] += bytes + working[g];
+    worth.host[g] += peakOf(pipeline, static_cast<int64_t>(g), outside[g]).first;
     worth.fits &= worth.memory[g] <= kind.memory && worth.host[g] <= kind.hostMemory;
 
     int64_t together = replicasTogether(p, plan.stages[g].form, static_cast<int64_t>(groups));
@@ -283,6 +287,8 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       if (i == 0 || form.syncs[i].together <= together)
         exchange = leastTime(form.syncs[i].ways, static_cast<double>(gradients[g]));
     auto hidden = static_cast<int64_t>(p.hidden * static_cast<double>(hides[g]));
+    if (p.hides < 1)
+      hidden = std::min(hidden, static_cast<int64_t>(p.hides * static_cast<double>(exchange)));
     pipeline.stages[g].finish = (exchange > hidden ? exchange - hidden : 0) + updates[g];
   }
 

@@ -7,6 +7,19 @@
 namespace accord {
 namespace {
 
+/// Divisors of n from 1 on, each at least twice the one before it.
+std::vector<int64_t> spreadDivisors(int64_t n) {
+  std::vector<int64_t> all, spread;
+  for (int64_t d = 1; d <= n / d; ++d)
+    if (n % d == 0)
+      all.insert(all.end(), {d, n / d});
+  llvm::sort(all);
+  for (int64_t d : all)
+    if (spread.empty() || d >= 2 * spread.back())
+      spread.push_back(d);
+  return spread;
+}
+
 /// The choices of a job, with defaults for what it does not state. Problems are reported.
 class Choosing {
 public:
@@ -150,8 +163,7 @@ private:
     if (job_.microbatchStated) {
       space.microbatches = job_.microbatches;
     } else {
-      for (int64_t size = 1; size <= 8 && job_.batch % size == 0; size *= 2)
-        space.microbatches.push_back(size);
+      space.microbatches = spreadDivisors(job_.batch);
       assume("microbatch: {}, as nothing says which", fmt::join(space.microbatches, ", "));
     }
     space.recomputes = job_.recomputes;
