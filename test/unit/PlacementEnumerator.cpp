@@ -420,7 +420,8 @@ private:
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update;
       }
-      int64_t together = std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / form.tensor));
+      int64_t together =
+          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / form.tensor));
       const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
       for (const auto &one : form.syncs)
         if (one.together <= together)
@@ -455,8 +456,8 @@ private:
              ((forward && held[g] >= most) || free[g] + times_[stage].weight <= arrival);
            --owed[g], --held[g])
         free[g] += times_[stage].weight;
-      int64_t takes = forward ? times_[stage].forward
-                              : backward_[stage] + (split ? 0 : times_[stage].weight);
+      int64_t takes =
+          forward ? times_[stage].forward : backward_[stage] + (split ? 0 : times_[stage].weight);
       int64_t end = free[g] = std::max(free[g], arrival) + takes;
       if (forward)
         ++held[g];
@@ -525,8 +526,8 @@ private:
   int n_;
   Mask all_;
   std::array<Mask, Layers> before_{}, after_{};
-  std::vector<Sum> sums_;        ///< [form << n | layers]
-  std::vector<int64_t> output_;  ///< [layer << n | readers]: bytes
+  std::vector<Sum> sums_;       ///< [form << n | layers]
+  std::vector<int64_t> output_; ///< [layer << n | readers]: bytes
   Enumerated out_;
 
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;

@@ -8,21 +8,21 @@ namespace accord::test {
 
 /// How the activations of a device group that runs several chunks add up.
 struct EnumeratorOptions {
-  double below = INFINITY;     ///< only plans of less value are of interest
-  uint64_t most = UINT64_MAX;  ///< cuts and simulations after which it gives up
-  uint64_t sampleEvery = 0;    ///< each so-many-th simulated plan is compared with `worthAgain`
-  bool everything = false;     ///< simulate also what is known to be no better
+  double below = INFINITY;    ///< only plans of less value are of interest
+  uint64_t most = UINT64_MAX; ///< cuts and simulations after which it gives up
+  uint64_t sampleEvery = 0;   ///< each so-many-th simulated plan is compared with `worthAgain`
+  bool everything = false;    ///< simulate also what is known to be no better
 };
 
 struct Enumerated {
-  bool complete = true;             ///< within `most`
-  double best = INFINITY;           ///< least value below `below`, if `plan`
-  std::optional<Placement> plan;    ///< of it
-  uint64_t cuts = 0;                ///< stages and forms looked at
-  uint64_t choices = 0;             ///< plans, each with other stages, forms or keeps
-  uint64_t simulated = 0;           ///< of these; the others have a group too busy to be better
+  bool complete = true;          ///< within `most`
+  double best = INFINITY;        ///< least value below `below`, if `plan`
+  std::optional<Placement> plan; ///< of it
+  uint64_t cuts = 0;             ///< stages and forms looked at
+  uint64_t choices = 0;          ///< plans, each with other stages, forms or keeps
+  uint64_t simulated = 0;        ///< of these; the others have a group too busy to be better
   uint64_t sampled = 0;
-  std::string difference;           ///< where lib/verify says something else of a plan
+  std::string difference; ///< where lib/verify says something else of a plan
 };
 
 /// Of a problem that `check` passes, with at most 10 layers and 128 micro-batches. All set
