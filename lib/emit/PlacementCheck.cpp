@@ -1,5 +1,6 @@
 #include "lib/emit/PlacementCheck.h"
 #include "lib/place/Judge.h"
+#include "lib/place/Place.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -8,8 +9,6 @@ using json::Path;
 namespace {
 
 constexpr double kMost = 0x1p61;
-/// Passes of a step that are simulated one by one.
-constexpr double kMostPasses = 0x1p22;
 
 bool fail(Path at, StringLiteral message) {
   at.report(message);
@@ -122,7 +121,7 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
       plan.chunks > static_cast<int64_t>(plan.stages.size()) || plan.microbatches > problem.batch)
     return fail(at.field("plan"), "stages, chunks or micro-batches out of range");
   if (static_cast<double>(plan.microbatches) * static_cast<double>(plan.stages.size()) >
-      kMostPasses)
+      static_cast<double>(MostPasses))
     return fail(at.field("plan"), "more passes than can be looked at");
   for (const PlacedStage &stage : plan.stages) {
     if (stage.form >= problem.forms.size())

@@ -1,6 +1,7 @@
 #include "lib/place/Offer.h"
 #include "lib/cost/Estimate.h"
 #include "lib/place/OfferCosts.h"
+#include "lib/place/Place.h"
 #include "lib/solve/ScheduleStep.h"
 #include <algorithm>
 #include <cmath>
@@ -44,6 +45,8 @@ public:
         return std::move(issues_);
     if (problem().forms.empty())
       return nothingFits();
+    if (auto issue = tooMany())
+      return std::vector<Issue>{*issue};
     words();
     return std::move(out_);
   }
@@ -427,6 +430,21 @@ private:
                          fmt::join(request_.space.microbatches, ", "), request_.batch, devices),
              request_.location,
              {}}};
+  }
+
+  /// A step that nobody can simulate pass by pass, whatever is chosen.
+  std::optional<Issue> tooMany() {
+    int64_t fewest = INT64_MAX;
+    for (const PlacementProblem::Form &form : problem().forms)
+      fewest = std::min(fewest, request_.batch / (form.data * form.microbatch));
+    if (fewest <= MostPasses)
+      return std::nullopt;
+    return Issue{"A0946",
+                 fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
+                             "micro-batches that divide it; at most {} are looked at",
+                             request_.batch, fewest, MostPasses),
+                 request_.location,
+                 {}};
   }
 
   void words() {

@@ -1,4 +1,5 @@
 #include "lib/place/PlaceConfigurations.h"
+#include "lib/place/Place.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -87,6 +88,14 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
     most = std::min(most, problem_.mostStages);
   int64_t fewest = std::max(fewest_, each ? static_cast<int64_t>(forms.size()) : 1);
   auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+    int64_t most = MostPasses / chunks / microbatches;
+    if (to > most) {
+      Configuration beyond{
+          schedule, microbatches, chunks, std::max(from, most + 1), to, forms, each, 0, 0};
+      if (beyond.fewest <= to)
+        left = std::min(left, boundOf(beyond));
+      to = most;
+    }
     if (from > to)
       return;
     Configuration one{schedule, microbatches, chunks, from, to, forms, each, 0, 0};

@@ -120,10 +120,11 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, const Hel
   bool room = places.host(least->choice, held) <= host;
   // No recomputation that can be done without: nothing takes less time or energy.
   bool enough = room && (which == Which::Least || (which == Which::Times && parts.size() == 1) ||
-                         (which != Which::All && least->exact && least->bound == fastest));
+                         (which < Which::Distinct && least->exact && least->bound == fastest));
   if (!enough) {
     std::vector<KnapsackChoice> all;
-    options.exact = allOf(places.items, held, budget, 1024, all);
+    bool dominates = which < Which::Distinct;
+    options.exact = allOf(places.items, held, budget, dominates ? 1024 : 8192, all);
     options.work += static_cast<int64_t>(all.size() * 16);
     std::erase_if(all,
                   [&](const KnapsackChoice &choice) { return places.host(choice, held) > host; });
@@ -146,15 +147,16 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, const Hel
     if (options.exact)
       for (const KnapsackChoice &choice : all) {
         KeepOption option = optionOf(places, choice, sizes);
-        if (which == Which::Times)
+        if (which == Which::Times || which == Which::Distinct)
           option.joules = 0;
         auto key = std::make_pair(option.again, option.joules);
         distinct.emplace(std::move(key), std::move(option));
       }
-    options.work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
+    if (dominates)
+      options.work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
     std::vector<const KeepOption *> kept;
     for (const auto &[key, option] : distinct)
-      if (which == Which::All ||
+      if (!dominates ||
           std::none_of(distinct.begin(), distinct.end(), [&, &mine = option](const auto &other) {
             return &other.second != &mine && noWorse(other.second, mine);
           }))

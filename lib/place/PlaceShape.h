@@ -140,6 +140,8 @@ private:
   /// Least value of a plan with these stages that was judged, infinite if none was. Unless all
   /// choices of what is kept were looked at, `complete_` is unset.
   double leaf(const std::vector<Placed> &stages, bool exhaustive);
+  double choose(const std::vector<Placed> &stages, Placement &plan,
+                const std::vector<Keeps::Options> &options, bool exhaustive);
   int64_t stepAtLeast(const PlacementWorth &worth, const StageEdges &edges) const;
 
   const Space &space_;

@@ -3,6 +3,7 @@
 #include "lib/model/Placement.h"
 #include "test/fuzz/Random.h"
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace accord::test {
@@ -54,7 +55,7 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   auto one = [&](int64_t in) { return below(in) == 0; };
   PlacementProblem problem;
   size_t n = 1 + static_cast<size_t>(below(static_cast<int64_t>(layers)));
-  problem.batch = std::array<int64_t, 5>{1, 2, 4, 6, 8}[static_cast<size_t>(below(5))];
+  problem.batch = std::array<int64_t, 5>{{1, 2, 4, 6, 8}}[static_cast<size_t>(below(5))];
   size_t kinds = one(3) ? 2 : 1;
   for (size_t k = 0; k < kinds; ++k) {
     PlacementProblem::Kind kind;
