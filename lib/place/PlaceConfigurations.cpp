@@ -27,8 +27,18 @@ Configurations::Configurations(const Space &space, int64_t fewestStages)
 /// Which forms groups may have together: one of each kind, or any.
 void Configurations::forms(int64_t samples, const std::vector<Id> &with) {
   int64_t microbatches = problem_.batch / samples;
+  auto alone = [&](Id form) { // has to be the form of all groups
+    return problem_.forms[form].order == PlacementProblem::RankOrder::TensorPipelineData;
+  };
   if (!problem_.sameForm) {
-    add(microbatches, with, false);
+    std::vector<Id> mixed;
+    for (Id form : with)
+      if (alone(form))
+        add(microbatches, {form}, true);
+      else
+        mixed.push_back(form);
+    if (!mixed.empty())
+      add(microbatches, mixed, false);
     return;
   }
   std::vector<std::vector<Id>> byKind(problem_.kinds.size());
@@ -48,6 +58,8 @@ void Configurations::forms(int64_t samples, const std::vector<Id> &with) {
     }
     choose(kind + 1);
     for (Id form : byKind[kind]) {
+      if (!chosen.empty() && (alone(form) || alone(chosen.front())))
+        continue;
       chosen.push_back(form);
       choose(kind + 1);
       chosen.pop_back();

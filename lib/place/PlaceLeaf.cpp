@@ -126,9 +126,10 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
   for (size_t g = 0; g < p; ++g) {
     std::vector<Part> parts;
     for (size_t s = g; s < stages.size(); s += p)
-      parts.push_back({stages[s].from, stages[s].to, inFlight_[s]});
+      parts.push_back({stages[s].from, stages[s].to});
     const PlacementProblem::Form &form = problem_.forms[stages[g].form];
-    options.push_back(keeps_.options(stages[g].form, parts, problem_.kinds[form.kind].memory,
+    options.push_back(keeps_.options(stages[g].form, parts, held_[g],
+                                     problem_.kinds[form.kind].memory,
                                      !exhaustive           ? Keeps::Which::Least
                                      : !monotone && energy ? Keeps::Which::All
                                      : !monotone           ? Keeps::Which::Distinct
@@ -173,7 +174,7 @@ double Shape::choose(const std::vector<Placed> &stages, Placement &plan,
     StageWork work = works[g];
     for (int64_t again : option.again)
       work.backward += again;
-    return finishOf(problem_, stages[g].form, work, togetherOf(problem_, stages[g].form));
+    return finishOf(problem_, stages[g].form, work, togetherOf(problem_, stages[g].form, groups_));
   };
   auto put = [&](size_t g, const std::vector<int64_t> &again, int64_t finishes) {
     for (size_t c = 0; c < again.size(); ++c)
