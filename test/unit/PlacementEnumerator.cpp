@@ -1,5 +1,6 @@
 #include "test/unit/PlacementEnumerator.h"
 #include "lib/verify/PlacementWorth.h"
+#include "test/unit/PlacementPasses.h"
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,98 +10,6 @@
 
 namespace accord::test {
 namespace {
-
-constexpr int Layers = 10, Microbatches = 128;
-/// Whether chunks of a group count at the same moment, or each at its own peak.
-constexpr bool JointPeak = false;
-using Mask = uint32_t;
-using Id = PlacementProblem::Id;
-
-/// The passes of a pipeline of groups with chunks in an order in which each comes after all that it
-/// may wait for, in a chain and so wherever layers branch.
-struct Passes {
-  struct One {
-    uint8_t stage, microbatch;
-    bool forward;
-  };
-  std::vector<One> list;
-  std::vector<std::vector<std::vector<int64_t>>> held; ///< by group: micro-batches by chunk
-
-  Passes(PipelineSchedule schedule, int p, int v, int m, bool joint) : held(size_t(p)) {
-    std::vector<std::vector<One>> orders;
-    for (int g = 0; g < p; ++g)
-      orders.push_back(orderOf(schedule, p, v, m, g));
-    for (int g = 0; g < p; ++g)
-      room(schedule, orders[size_t(g)], p, v, m, g, joint);
-    std::vector<size_t> next(static_cast<size_t>(p));
-    bool done[2][Layers][Microbatches] = {};
-    for (bool any = true; any;) {
-      any = false;
-      for (size_t g = 0; g < size_t(p); ++g)
-        for (; next[g] < orders[g].size(); ++next[g]) {
-          One one = orders[g][next[g]];
-          int s = one.stage;
-          if (one.forward ? s > 0 && !done[1][s - 1][one.microbatch]
-                          : s + 1 < p * v && !done[0][s + 1][one.microbatch])
-            break;
-          done[one.forward][s][one.microbatch] = true;
-          list.push_back(one);
-          any = true;
-        }
-    }
-  }
-
-private:
-  static std::vector<One> orderOf(PipelineSchedule schedule, int p, int v, int m, int g) {
-    int all = m * v, warm = 0;
-    if (schedule == PipelineSchedule::GPipe)
-      warm = all;
-    else if (v == 1)
-      warm = std::min(all, p - g - 1);
-    else
-      warm = std::min(all, 2 * (p - g - 1) + (v - 1) * p);
-    auto pass = [&](int k, bool forward) {
-      int chunk = k / p % v, round = k / (p * v);
-      if (v == 1)
-        return One{uint8_t(g), uint8_t(k), forward};
-      return One{uint8_t((forward ? chunk : v - 1 - chunk) * p + g), uint8_t(round * p + k % p),
-                 forward};
-    };
-    std::vector<One> order;
-    for (int f = 0, b = 0; b < all;)
-      if (f < all && f < b + warm + 1)
-        order.push_back(pass(f++, true));
-      else
-        order.push_back(pass(b++, false));
-    return order;
-  }
-
-  void room(PipelineSchedule schedule, const std::vector<One> &order, int p, int v, int m, int g,
-            bool joint) {
-    auto &mine = held[size_t(g)];
-    if (schedule == PipelineSchedule::ZeroBubble) {
-      mine = {{std::min(m, p)}};
-      return;
-    }
-    std::vector<int64_t> now(static_cast<size_t>(v)), most = now;
-    for (const One &one : order) {
-      auto c = static_cast<size_t>(one.stage / p);
-      now[c] += one.forward ? 1 : -1;
-      most[c] = std::max(most[c], now[c]);
-      if (joint && std::find(mine.begin(), mine.end(), now) == mine.end())
-        mine.push_back(now);
-    }
-    if (!joint)
-      mine = {most};
-  }
-};
-
-int64_t best(const std::vector<LinearTime> &ways, double bytes) {
-  double least = INFINITY;
-  for (const LinearTime &way : ways)
-    least = std::min(least, way.latency + bytes * way.perByte);
-  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
-}
 
 class Enumerator {
 public:
@@ -149,17 +58,6 @@ public:
   }
 
 private:
-  struct Sum {
-    bool can = true;
-    int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
-            weights = 0, least = 0;
-    double joules = 0;
-  };
-  struct Option {
-    std::array<int64_t, Layers> again; ///< by chunk
-    double joules;
-    std::array<uint32_t, Layers> keep; ///< by layer
-  };
   using Options = std::vector<Option>;
 
   Sum sum(Id form, Mask set) const {
@@ -176,7 +74,7 @@ private:
       all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
       all.update += cost->update, all.resident += cost->resident;
       all.gradients += cost->gradients, all.weights += cost->weights;
-      all.joules += cost->joules;
+      all.joules += cost->joules, all.outside += cost->hostResident;
       int64_t least = INT64_MAX;
       for (const auto &keep : cost->keeps)
         least = std::min(least, keep.again);
@@ -216,6 +114,7 @@ private:
     return 0;
   }
   bool useless(int64_t step) const {
+    step = std::max(step, p_.leastStep);
     double seconds = static_cast<double>(step) * 1e-12;
     const auto &limits = p_.limits;
     return (!options_.everything && value(step) >= out_.best * (1 - 1e-12)) ||
@@ -246,8 +145,11 @@ private:
       bool other = p_.batch % (one.data * one.microbatch) != 0 ||
                    p_.batch / (one.data * one.microbatch) != m_ ||
                    used_[one.kind] + devices > kind.devices;
-      for (int g = 0; g < s && p_.sameForm; ++g)
-        other |= p_.forms[form_[g]].kind == one.kind && form_[g] != form;
+      for (int g = 0; g < s; ++g)
+        other |= form_[g] != form &&
+                 ((p_.sameForm && p_.forms[form_[g]].kind == one.kind) ||
+                  one.order == PlacementProblem::RankOrder::TensorPipelineData ||
+                  p_.forms[form_[g]].order == PlacementProblem::RankOrder::TensorPipelineData);
       if (other)
         continue;
       form_[s] = form, first_[s] = used_[one.kind];
@@ -318,48 +220,89 @@ private:
     if (!added)
       return list;
     std::array<int, Layers> chunkOf{};
-    int64_t resident = 0;
+    int64_t resident = 0, outside = 0;
     for (int t = g; t < stages_; t += groups_) {
-      resident += sumOf(t).resident;
+      resident += sumOf(t).resident, outside += sumOf(t).outside;
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
         chunkOf[std::countr_zero(rest)] = t / groups_;
     }
     std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
     Option option{};
     auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
-                      int64_t working) -> void {
+                      std::array<int64_t, Layers> away, int64_t working) -> void {
       if (rest) {
         int l = std::countr_zero(rest), c = chunkOf[l];
         const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
         for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
           const auto &keep = cost.keeps[k];
           Option before = option;
-          auto with = kept;
-          with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
+          auto with = kept, withAway = away;
+          withAway[c] += keep.hostKept, with[c] += keep.kept, option.again[c] += keep.again,
+              option.keep[l] = k;
           option.joules += cost.joulesAgain * static_cast<double>(keep.again);
-          self(self, rest & (rest - 1), with, std::max(working, keep.working));
+          self(self, rest & (rest - 1), with, withAway, std::max(working, keep.working));
           option = before;
         }
         return;
       }
-      int64_t most = 0;
+      int64_t most = 0, mostAway = 0;
       for (const auto &held : passes_->held[size_t(g)]) {
-        int64_t now = 0;
+        int64_t now = 0, nowAway = 0;
         for (int c = 0; c < chunks_; ++c)
-          now += held[size_t(c)] * kept[c];
-        most = std::max(most, now);
+          now += held[size_t(c)] * kept[c], nowAway += held[size_t(c)] * away[c];
+        most = std::max(most, now), mostAway = std::max(mostAway, nowAway);
       }
       if (resident + most + working <= kindOf(g).memory &&
+          outside + mostAway <= kindOf(g).hostMemory &&
           seen.try_emplace({option.again, option.joules}, true).second)
         list.push_back(option);
     };
-    choose(choose, layers, {}, 0);
+    choose(choose, layers, {}, {}, 0);
     return list;
   }
 
+  /// Devices from one replica of a stage to the next.
+  int64_t between(const PlacementProblem::Form &form) const {
+    bool stages = form.order == PlacementProblem::RankOrder::TensorPipelineData;
+    return form.tensor * (stages ? groups_ : 1);
+  }
+  /// What a group exchanges of parameters that another one has, too.
+  int64_t tied(int g) const {
+    int64_t sum = 0;
+    for (const auto &tie : p_.ties) {
+      int at[2] = {0, 0};
+      for (int s = 0; s < stages_; ++s) {
+        if (set_[s] >> tie.a & 1)
+          at[0] = s % groups_;
+        if (set_[s] >> tie.b & 1)
+          at[1] = s % groups_;
+      }
+      if (at[0] == at[1] || (at[0] != g && at[1] != g))
+        continue;
+      auto bytes = static_cast<double>(
+          std::max(p_.cost(tie.a, form_[at[0]])->tied, p_.cost(tie.b, form_[at[1]])->tied));
+      int64_t slower = 0;
+      for (auto [from, to] : {std::pair{at[0], at[1]}, {at[1], at[0]}}) {
+        const auto &link = p_.links[formOf(from).kind * p_.kinds.size() + formOf(to).kind];
+        slower = std::max(slower, best({inOneServer(from, to) ? link.inside : link.across}, bytes));
+      }
+      sum += slower;
+    }
+    return sum;
+  }
   bool inOneServer(int a, int b) const {
     if (formOf(a).kind != formOf(b).kind)
       return false;
+    if (const auto &form = formOf(a);
+        form.order == PlacementProblem::RankOrder::TensorPipelineData) {
+      for (int64_t r = 0; r < form.data; ++r)
+        for (int64_t i = 0; i < form.tensor; ++i)
+          for (int g : {a, b})
+            if (((r * groups_ + g) * form.tensor + i) / kindOf(a).perServer !=
+                (r * groups_ + a) * form.tensor / kindOf(a).perServer)
+              return false;
+      return true;
+    }
     int64_t per = kindOf(a).perServer, from = std::min(first_[a], first_[b]);
     int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
     return from / per == to / per;
@@ -421,14 +364,14 @@ private:
         gradients += sum.gradients, updates += sum.update;
       }
       int64_t together =
-          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / form.tensor));
+          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / between(form)));
       const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
       for (const auto &one : form.syncs)
         if (one.together <= together)
           sync = &one;
       int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
       exchange -= std::min(exchange, static_cast<int64_t>(p_.hidden * static_cast<double>(hides)));
-      finish_[g] = exchange + updates;
+      finish_[g] = exchange + updates + tied(g);
       double joules = joules_;
       joules_ += option.joules;
       chosen_[g] = &option;
@@ -472,7 +415,7 @@ private:
     int64_t step = 0;
     for (int g = 0; g < groups_; ++g)
       step = std::max(step, free[g] + owed[g] * times_[g].weight + finish_[g]);
-    return step + p_.perStep;
+    return std::max(step + p_.perStep, p_.leastStep);
   }
 
   void finished() {
