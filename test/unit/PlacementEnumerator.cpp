@@ -11,8 +11,6 @@ namespace accord::test {
 namespace {
 
 constexpr int Layers = 10, Microbatches = 128;
-/// Whether chunks of a group count at the same moment, or each at its own peak.
-constexpr bool JointPeak = false;
 using Mask = uint32_t;
 using Id = PlacementProblem::Id;
 
@@ -26,12 +24,12 @@ struct Passes {
   std::vector<One> list;
   std::vector<std::vector<std::vector<int64_t>>> held; ///< by group: micro-batches by chunk
 
-  Passes(PipelineSchedule schedule, int p, int v, int m, bool joint) : held(size_t(p)) {
+  Passes(PipelineSchedule schedule, int p, int v, int m) : held(size_t(p)) {
     std::vector<std::vector<One>> orders;
     for (int g = 0; g < p; ++g)
       orders.push_back(orderOf(schedule, p, v, m, g));
     for (int g = 0; g < p; ++g)
-      room(schedule, orders[size_t(g)], p, v, m, g, joint);
+      room(schedule, orders[size_t(g)], p, v, m, g);
     std::vector<size_t> next(static_cast<size_t>(p));
     bool done[2][Layers][Microbatches] = {};
     for (bool any = true; any;) {
@@ -75,23 +73,19 @@ private:
     return order;
   }
 
-  void room(PipelineSchedule schedule, const std::vector<One> &order, int p, int v, int m, int g,
-            bool joint) {
+  /// What the chunks of a group hold at each moment.
+  void room(PipelineSchedule schedule, const std::vector<One> &order, int p, int v, int m, int g) {
     auto &mine = held[size_t(g)];
     if (schedule == PipelineSchedule::ZeroBubble) {
       mine = {{std::min(m, p)}};
       return;
     }
-    std::vector<int64_t> now(static_cast<size_t>(v)), most = now;
+    std::vector<int64_t> now(static_cast<size_t>(v));
     for (const One &one : order) {
-      auto c = static_cast<size_t>(one.stage / p);
-      now[c] += one.forward ? 1 : -1;
-      most[c] = std::max(most[c], now[c]);
-      if (joint && std::find(mine.begin(), mine.end(), now) == mine.end())
+      now[static_cast<size_t>(one.stage / p)] += one.forward ? 1 : -1;
+      if (std::find(mine.begin(), mine.end(), now) == mine.end())
         mine.push_back(now);
     }
-    if (!joint)
-      mine = {most};
   }
 };
 
@@ -152,7 +146,7 @@ private:
   struct Sum {
     bool can = true;
     int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
-            weights = 0, least = 0;
+            weights = 0, least = 0, hostResident = 0;
     double joules = 0;
   };
   struct Option {
@@ -175,6 +169,7 @@ private:
       }
       all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
       all.update += cost->update, all.resident += cost->resident;
+      all.hostResident += cost->hostResident;
       all.gradients += cost->gradients, all.weights += cost->weights;
       all.joules += cost->joules;
       int64_t least = INT64_MAX;
@@ -190,7 +185,7 @@ private:
 
   void shape(PipelineSchedule schedule, int p, int v, int m) {
     schedule_ = schedule, groups_ = p, chunks_ = v, m_ = m, stages_ = p * v;
-    Passes passes(schedule, p, v, m, JointPeak);
+    Passes passes(schedule, p, v, m);
     passes_ = &passes;
     cache_.clear();
     direct_.assign((size_t(p) * p_.forms.size()) << n_, nullptr);
@@ -246,8 +241,12 @@ private:
       bool other = p_.batch % (one.data * one.microbatch) != 0 ||
                    p_.batch / (one.data * one.microbatch) != m_ ||
                    used_[one.kind] + devices > kind.devices;
-      for (int g = 0; g < s && p_.sameForm; ++g)
-        other |= p_.forms[form_[g]].kind == one.kind && form_[g] != form;
+      for (int g = 0; g < s; ++g) {
+        const auto &earlier = p_.forms[form_[g]];
+        bool whole = one.order == PlacementProblem::RankOrder::TensorPipelineData ||
+                     earlier.order == PlacementProblem::RankOrder::TensorPipelineData;
+        other |= form_[g] != form && (whole || (p_.sameForm && earlier.kind == one.kind));
+      }
       if (other)
         continue;
       form_[s] = form, first_[s] = used_[one.kind];
@@ -318,49 +317,68 @@ private:
     if (!added)
       return list;
     std::array<int, Layers> chunkOf{};
-    int64_t resident = 0;
+    int64_t resident = 0, hostResident = 0;
     for (int t = g; t < stages_; t += groups_) {
-      resident += sumOf(t).resident;
+      resident += sumOf(t).resident, hostResident += sumOf(t).hostResident;
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
         chunkOf[std::countr_zero(rest)] = t / groups_;
     }
     std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
     Option option{};
     auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
-                      int64_t working) -> void {
+                      std::array<int64_t, Layers> host, int64_t working) -> void {
       if (rest) {
         int l = std::countr_zero(rest), c = chunkOf[l];
         const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
         for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
           const auto &keep = cost.keeps[k];
           Option before = option;
-          auto with = kept;
+          auto with = kept, outside = host;
+          outside[c] += keep.hostKept;
           with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
           option.joules += cost.joulesAgain * static_cast<double>(keep.again);
-          self(self, rest & (rest - 1), with, std::max(working, keep.working));
+          self(self, rest & (rest - 1), with, outside, std::max(working, keep.working));
           option = before;
         }
         return;
       }
-      int64_t most = 0;
-      for (const auto &held : passes_->held[size_t(g)]) {
-        int64_t now = 0;
-        for (int c = 0; c < chunks_; ++c)
-          now += held[size_t(c)] * kept[c];
-        most = std::max(most, now);
-      }
-      if (resident + most + working <= kindOf(g).memory &&
+      auto peak = [&](const std::array<int64_t, Layers> &each) {
+        int64_t most = 0;
+        for (const auto &held : passes_->held[size_t(g)]) {
+          int64_t now = 0;
+          for (int c = 0; c < chunks_; ++c)
+            now += held[size_t(c)] * each[c];
+          most = std::max(most, now);
+        }
+        return most;
+      };
+      if (resident + peak(kept) + working <= kindOf(g).memory &&
+          hostResident + peak(host) <= kindOf(g).hostMemory &&
           seen.try_emplace({option.again, option.joules}, true).second)
         list.push_back(option);
     };
-    choose(choose, layers, {}, 0);
+    choose(choose, layers, {}, {}, 0);
     return list;
+  }
+
+  int64_t apartOf(const PlacementProblem::Form &form) const {
+    return form.order == PlacementProblem::RankOrder::TensorPipelineData ? groups_ : 1;
   }
 
   bool inOneServer(int a, int b) const {
     if (formOf(a).kind != formOf(b).kind)
       return false;
-    int64_t per = kindOf(a).perServer, from = std::min(first_[a], first_[b]);
+    int64_t per = kindOf(a).perServer;
+    if (formOf(a).order == PlacementProblem::RankOrder::TensorPipelineData) {
+      for (int64_t r = 0; r < formOf(a).data; ++r) {
+        int64_t tensor = formOf(a).tensor, low = (r * groups_ + std::min(a, b)) * tensor;
+        int64_t high = (r * groups_ + std::max(a, b) + 1) * tensor - 1;
+        if (low / per != high / per)
+          return false;
+      }
+      return true;
+    }
+    int64_t from = std::min(first_[a], first_[b]);
     int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
     return from / per == to / per;
   }
@@ -399,6 +417,23 @@ private:
         else
           times_[a].send = std::max(times_[a].send, takes);
       }
+    for (int g = 0; g < groups_; ++g)
+      tied_[g] = 0;
+    for (const auto &tie : p_.ties) {
+      int a = 0, b = 0;
+      for (int s = 0; s < stages_; ++s) {
+        a = set_[s] >> tie.a & 1 ? s % groups_ : a;
+        b = set_[s] >> tie.b & 1 ? s % groups_ : b;
+      }
+      if (a == b)
+        continue;
+      int64_t bytes = std::max(p_.classes[p_.layers[tie.a].of].costs[form_[a]]->tied,
+                               p_.classes[p_.layers[tie.b].of].costs[form_[b]]->tied);
+      const auto &link = p_.links[formOf(a).kind * p_.kinds.size() + formOf(b).kind];
+      int64_t takes =
+          best({inOneServer(a, b) ? link.inside : link.across}, static_cast<double>(bytes));
+      tied_[a] += takes, tied_[b] += takes;
+    }
     keeps(0);
   }
 
@@ -420,15 +455,18 @@ private:
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update;
       }
-      int64_t together =
-          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / form.tensor));
+      int64_t together = std::max<int64_t>(
+          1, std::min(form.data, kindOf(g).perServer / (form.tensor * apartOf(form))));
       const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
       for (const auto &one : form.syncs)
         if (one.together <= together)
           sync = &one;
       int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
-      exchange -= std::min(exchange, static_cast<int64_t>(p_.hidden * static_cast<double>(hides)));
-      finish_[g] = exchange + updates;
+      int64_t hidden = static_cast<int64_t>(p_.hidden * static_cast<double>(hides));
+      if (p_.hides < 1)
+        hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
+      exchange -= std::min(exchange, hidden);
+      finish_[g] = exchange + updates + tied_[g];
       double joules = joules_;
       joules_ += option.joules;
       chosen_[g] = &option;
@@ -472,7 +510,7 @@ private:
     int64_t step = 0;
     for (int g = 0; g < groups_; ++g)
       step = std::max(step, free[g] + owed[g] * times_[g].weight + finish_[g]);
-    return step + p_.perStep;
+    return std::max(step + p_.perStep, p_.leastStep);
   }
 
   void finished() {
@@ -538,7 +576,7 @@ private:
   std::vector<Options *> direct_; ///< without chunks: [group * forms + form << n | layers]
   std::array<Mask, Layers> set_{};
   std::array<Id, Layers> form_{};
-  std::array<int64_t, Layers> first_{}, backward_{}, finish_{};
+  std::array<int64_t, Layers> first_{}, backward_{}, finish_{}, tied_{};
   std::array<StageTimes, Layers> times_{};
   std::array<std::vector<int>, Layers> feeds_, fed_;
   std::array<const Option *, Layers> chosen_{};
