@@ -1,5 +1,6 @@
 #include "test/unit/PlacementEnumerator.h"
 #include "lib/verify/PlacementWorth.h"
+#include "test/unit/PlacementEnumeratorPasses.h"
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,84 +11,9 @@
 namespace accord::test {
 namespace {
 
-constexpr int Layers = 10, Microbatches = 128;
+constexpr int Layers = Passes::Layers, Microbatches = Passes::Microbatches;
 using Mask = uint32_t;
 using Id = PlacementProblem::Id;
-
-/// The passes of a pipeline of groups with chunks in an order in which each comes after all that it
-/// may wait for, in a chain and so wherever layers branch.
-struct Passes {
-  struct One {
-    uint8_t stage, microbatch;
-    bool forward;
-  };
-  std::vector<One> list;
-  std::vector<std::vector<std::vector<int64_t>>> held; ///< by group: micro-batches by chunk
-
-  Passes(PipelineSchedule schedule, int p, int v, int m) : held(size_t(p)) {
-    std::vector<std::vector<One>> orders;
-    for (int g = 0; g < p; ++g)
-      orders.push_back(orderOf(schedule, p, v, m, g));
-    for (int g = 0; g < p; ++g)
-      room(schedule, orders[size_t(g)], p, v, m, g);
-    std::vector<size_t> next(static_cast<size_t>(p));
-    bool done[2][Layers][Microbatches] = {};
-    for (bool any = true; any;) {
-      any = false;
-      for (size_t g = 0; g < size_t(p); ++g)
-        for (; next[g] < orders[g].size(); ++next[g]) {
-          One one = orders[g][next[g]];
-          int s = one.stage;
-          if (one.forward ? s > 0 && !done[1][s - 1][one.microbatch]
-                          : s + 1 < p * v && !done[0][s + 1][one.microbatch])
-            break;
-          done[one.forward][s][one.microbatch] = true;
-          list.push_back(one);
-          any = true;
-        }
-    }
-  }
-
-private:
-  static std::vector<One> orderOf(PipelineSchedule schedule, int p, int v, int m, int g) {
-    int all = m * v, warm = 0;
-    if (schedule == PipelineSchedule::GPipe)
-      warm = all;
-    else if (v == 1)
-      warm = std::min(all, p - g - 1);
-    else
-      warm = std::min(all, 2 * (p - g - 1) + (v - 1) * p);
-    auto pass = [&](int k, bool forward) {
-      int chunk = k / p % v, round = k / (p * v);
-      if (v == 1)
-        return One{uint8_t(g), uint8_t(k), forward};
-      return One{uint8_t((forward ? chunk : v - 1 - chunk) * p + g), uint8_t(round * p + k % p),
-                 forward};
-    };
-    std::vector<One> order;
-    for (int f = 0, b = 0; b < all;)
-      if (f < all && f < b + warm + 1)
-        order.push_back(pass(f++, true));
-      else
-        order.push_back(pass(b++, false));
-    return order;
-  }
-
-  /// What the chunks of a group hold at each moment.
-  void room(PipelineSchedule schedule, const std::vector<One> &order, int p, int v, int m, int g) {
-    auto &mine = held[size_t(g)];
-    if (schedule == PipelineSchedule::ZeroBubble) {
-      mine = {{std::min(m, p)}};
-      return;
-    }
-    std::vector<int64_t> now(static_cast<size_t>(v));
-    for (const One &one : order) {
-      now[static_cast<size_t>(one.stage / p)] += one.forward ? 1 : -1;
-      if (std::find(mine.begin(), mine.end(), now) == mine.end())
-        mine.push_back(now);
-    }
-  }
-};
 
 int64_t best(const std::vector<LinearTime> &ways, double bytes) {
   double least = INFINITY;
@@ -388,9 +314,9 @@ private:
     for (int s = 0; s < stages_; ++s) {
       const Sum &sum = sumOf(s);
       int64_t gather = best(formOf(s).gather, static_cast<double>(sum.weights));
-      times_[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather, sum.weight, 0,
-                   0};
-      feeds_[s].clear(), fed_[s].clear();
+      pipeline_.times[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather,
+                            sum.weight, 0, 0};
+      pipeline_.feeds[s].clear(), pipeline_.fed[s].clear();
     }
     for (int a = 0; a < stages_; ++a)
       for (int b = a + 1; b < stages_; ++b) {
@@ -403,7 +329,7 @@ private:
         }
         if (!edge)
           continue;
-        feeds_[b].push_back(a), fed_[a].push_back(b);
+        pipeline_.feeds[b].push_back(a), pipeline_.fed[a].push_back(b);
         int from = a % groups_, to = b % groups_;
         if (from == to)
           continue;
@@ -413,9 +339,9 @@ private:
                       static_cast<double>(std::min(formOf(a).devices(), formOf(b).devices()));
         int64_t takes = best({inOneServer(from, to) ? link.inside : link.across}, each);
         if (p_.blockingTransfers)
-          times_[b].forward += takes, times_[a].backward += takes;
+          pipeline_.times[b].forward += takes, pipeline_.times[a].backward += takes;
         else
-          times_[a].send = std::max(times_[a].send, takes);
+          pipeline_.times[a].send = std::max(pipeline_.times[a].send, takes);
       }
     for (int g = 0; g < groups_; ++g)
       tied_[g] = 0;
@@ -450,8 +376,8 @@ private:
       int64_t busy = 0, hides = 0, gradients = 0, updates = 0;
       for (int s = g; s < stages_; s += groups_) {
         const Sum &sum = sumOf(s);
-        backward_[s] = times_[s].backward + option.again[size_t(s / groups_)];
-        busy += times_[s].forward + backward_[s] + times_[s].weight;
+        pipeline_.backward[s] = pipeline_.times[s].backward + option.again[size_t(s / groups_)];
+        busy += pipeline_.times[s].forward + pipeline_.backward[s] + pipeline_.times[s].weight;
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update;
       }
@@ -466,11 +392,11 @@ private:
       if (p_.hides < 1)
         hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
       exchange -= std::min(exchange, hidden);
-      finish_[g] = exchange + updates + tied_[g];
+      pipeline_.finish[g] = exchange + updates + tied_[g];
       double joules = joules_;
       joules_ += option.joules;
       chosen_[g] = &option;
-      if (!useless(m_ * busy + finish_[g] + p_.perStep))
+      if (!useless(m_ * busy + pipeline_.finish[g] + p_.perStep))
         keeps(g + 1);
       else
         ++out_.choices;
@@ -478,44 +404,9 @@ private:
     }
   }
 
-  /// Each pass when its group is free and all has arrived.
-  int64_t simulate() {
-    bool split = schedule_ == PipelineSchedule::ZeroBubble;
-    int64_t most = std::min<int64_t>(m_, groups_);
-    std::array<int64_t, Layers> free{}, forwardLink{}, backwardLink{};
-    std::array<int, Layers> owed{}, held{};
-    for (int s = 0; s < stages_; ++s)
-      for (int i = 0; i < m_; ++i)
-        arrived_[0][s][i] = arrived_[1][s][i] = 0;
-    for (auto [stage, i, forward] : passes_->list) {
-      int g = stage % groups_;
-      int64_t arrival = arrived_[forward][stage][i];
-      for (; split && owed[g] > 0 &&
-             ((forward && held[g] >= most) || free[g] + times_[stage].weight <= arrival);
-           --owed[g], --held[g])
-        free[g] += times_[stage].weight;
-      int64_t takes =
-          forward ? times_[stage].forward : backward_[stage] + (split ? 0 : times_[stage].weight);
-      int64_t end = free[g] = std::max(free[g], arrival) + takes;
-      if (forward)
-        ++held[g];
-      else
-        split ? ++owed[g] : --held[g];
-      int64_t &link = (forward ? forwardLink : backwardLink)[stage];
-      for (int other : forward ? fed_[stage] : feeds_[stage]) {
-        link = std::max(link, end) + times_[forward ? stage : other].send;
-        arrived_[forward][other][i] = std::max(arrived_[forward][other][i], link);
-      }
-    }
-    int64_t step = 0;
-    for (int g = 0; g < groups_; ++g)
-      step = std::max(step, free[g] + owed[g] * times_[g].weight + finish_[g]);
-    return std::max(step + p_.perStep, p_.leastStep);
-  }
-
   void finished() {
     ++out_.simulated;
-    int64_t step = simulate();
+    int64_t step = std::max(passes_->run(pipeline_) + p_.perStep, p_.leastStep);
     double worth = value(step);
     const auto &limits = p_.limits;
     double seconds = static_cast<double>(step) * 1e-12;
@@ -571,19 +462,17 @@ private:
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;
   int groups_ = 1, chunks_ = 1, stages_ = 1;
   int64_t m_ = 1;
-  const Passes *passes_ = nullptr;
+  Passes *passes_ = nullptr;
   std::map<std::vector<uint32_t>, Options> cache_;
   std::vector<Options *> direct_; ///< without chunks: [group * forms + form << n | layers]
   std::array<Mask, Layers> set_{};
   std::array<Id, Layers> form_{};
-  std::array<int64_t, Layers> first_{}, backward_{}, finish_{}, tied_{};
-  std::array<StageTimes, Layers> times_{};
-  std::array<std::vector<int>, Layers> feeds_, fed_;
+  std::array<int64_t, Layers> first_{}, tied_{};
+  Passes::Pipeline pipeline_;
   std::array<const Option *, Layers> chosen_{};
   std::vector<int64_t> used_;
   int64_t devices_ = 0;
   double price_ = 0, tdp_ = 0, watts_ = 0, joules_ = 0;
-  int64_t arrived_[2][Layers][Microbatches];
 };
 
 } // namespace
