@@ -7,6 +7,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -228,7 +230,8 @@ private:
           auto [at, isNew] = traffics.try_emplace({share.tensor, data});
           if (isNew && data > 1 && !exchanges(kind, share.tensor, data, at->second))
             return false;
-          for (const PlacementSpace::Division &division : divisions(data)) {
+          bool known = false; // without a division
+          for (PlacementSpace::Division division : divisions(data)) {
             std::optional<Uses> divided;
             if (division.any()) {
               divided = uses(kind, share, microbatch, data, division);
@@ -236,7 +239,15 @@ private:
                 return false;
               if (!divided)
                 continue;
+              if (divided->front().size() == found->front().size() &&
+                  weightsOf(*divided) == weightsOf(*found)) {
+                assume("there are no experts or tables that replicas could divide");
+                divided.reset();
+                division = {};
+              }
             }
+            if (!division.any() && std::exchange(known, true))
+              continue;
             choices(kind, {share, microbatch, data}, division, *found, divided ? *divided : *found,
                     at->second);
           }
@@ -252,6 +263,13 @@ private:
       }
     }
     return true;
+  }
+
+  int64_t weightsOf(const Uses &uses) const {
+    int64_t sum = 0;
+    for (size_t c = 0; c < uses.front().size(); ++c)
+      sum += uses.front()[c].weights * layering_.classes[c].count;
+    return sum;
   }
 
   std::vector<PlacementSpace::Division> divisions(int64_t data) const {
