@@ -20,6 +20,7 @@ bool meets(const PlacementProblem &problem, const PlacementWorth &worth) {
 namespace {
 
 constexpr size_t MostSets = 40'000;
+constexpr size_t MostParts = 1'024;
 
 bool later(const Configuration &a, const Configuration &b) {
   return std::tie(a.bound, a.microbatches, a.schedule, a.chunks, a.fewest, a.forms) >
@@ -125,14 +126,18 @@ private:
       if (one.step == 0) {
         Shape shape(space_, keeps_, one, answer_);
         one.bound = std::max(one.bound, shape.capacityBound());
-        if (!answer_.useless(one.bound))
+        if (one.bound < answer_.goal())
           one.bound = std::max(one.bound, shape.evenBound());
         one.step = 1;
         again(std::move(one));
         continue;
       }
       if (one.step == 1) {
-        Shape(space_, keeps_, one, answer_).seed();
+        Shape shape(space_, keeps_, one, answer_);
+        if (one.chunks > 1)
+          one.bound = std::max(one.bound, shape.gameBound(1));
+        if (one.bound < answer_.goal())
+          shape.seed();
         one.step = 2;
         again(std::move(one));
         continue;
@@ -155,7 +160,8 @@ private:
         answer_.leave(one.bound);
         continue;
       }
-      one.bound = std::max(one.bound, Shape(space_, keeps_, one, answer_).table());
+      Shape shape(space_, keeps_, one, answer_);
+      one.bound = std::max(one.bound, one.chunks > 1 ? shape.gameBound(MostParts) : shape.table());
       report("bounds", one.bound);
       if (!answer_.useless(one.bound))
         open_.push_back(std::move(one));

@@ -104,7 +104,7 @@ std::optional<Shape::Middle> Shape::middle() const {
 /// these are the stages with the fewest micro-batches in flight. What all groups can take within a
 /// step has to be all layers.
 double Shape::evenBound() {
-  auto equal = configuration_.chunks > 1 ? middle() : std::nullopt;
+  auto equal = even_ ? middle() : std::nullopt;
   if (!equal)
     return 0;
   Id form = configuration_.forms[0];
@@ -238,7 +238,9 @@ void Shape::seedEven(bool moves) {
     if (double now = judged(sizes); now < value)
       value = now, best = std::move(sizes);
   }
-  for (bool better = moves && !best.empty() && more > 0; better && !answer_.over();) {
+  // Where games are played, these come upon better cuts.
+  bool move = moves && !best.empty() && more > 0 && !even_;
+  for (bool better = move; better && !answer_.over();) {
     better = false;
     for (size_t from = 0; from < best.size() && !better; ++from)
       for (size_t to = 0; to < best.size() && !better && best[from] > least; ++to) {

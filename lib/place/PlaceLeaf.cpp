@@ -124,6 +124,16 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
                 problem_.limits.watts > 0;
   std::vector<Keeps::Options> options;
   for (size_t g = 0; g < p; ++g) {
+    std::vector<uint64_t> key{g, stages[g].form};
+    for (size_t s = g; s < stages.size(); s += p)
+      key.push_back(space_.classesOf(stages[s].from, stages[s].to));
+    if (auto found = known_.find(key); !exhaustive && even_ && found != known_.end()) {
+      options.push_back(found->second);
+      --answer_.budget;
+      if (options.back().list.empty())
+        return INFINITY;
+      continue;
+    }
     std::vector<Part> parts;
     for (size_t s = g; s < stages.size(); s += p)
       parts.push_back({stages[s].from, stages[s].to});
@@ -138,6 +148,8 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
     complete_ &= options.back().exact;
     answer_.budget -= 20 + options.back().work;
     work_ -= options.back().work;
+    if (!exhaustive && even_)
+      known_.emplace(std::move(key), options.back());
     if (options.back().list.empty())
       return INFINITY;
   }

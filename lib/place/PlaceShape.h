@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/place/Judge.h"
 #include "lib/place/Pipeline.h"
+#include "lib/place/PlaceEvenGame.h"
 #include "lib/place/PlaceKeeps.h"
 #include "lib/place/PlaceRates.h"
 #include <atomic>
@@ -86,6 +87,10 @@ public:
   double capacityBound();
   /// Lower bound of the value of interleaved stages; 0 where it says nothing. See there.
   double evenBound();
+  /// The same by games between paths and plans (`EvenGame`): of all plans, then of parts of them
+  /// with so many layers in a group or a stage, the least bound first; so many parts at most. Plans
+  /// that the games come upon are judged.
+  double gameBound(size_t parts);
   /// Judges plans that are easily made; with `moves`, others near them while that helps.
   void seed(bool moves = true);
   /// The dynamic program. Returns the bound of the value that it proves; what only plans no better
@@ -130,6 +135,7 @@ private:
     int64_t first = 0, last = 0; ///< layers before and behind
   };
   std::optional<Middle> middle() const;
+  std::optional<EvenPlans> evenPlans(const Middle &middle) const;
   void seedEven(bool moves);
   // PlaceSeed.cpp
   std::optional<std::vector<Placed>> greedy(int64_t bottleneck);
@@ -157,6 +163,9 @@ private:
   double joules_ = 0;
   std::vector<int64_t> chainForward_, chainBackward_; ///< of layers, when not a chain
   std::vector<uint32_t> line_; ///< nodes, each a layer more than the one before it
+  bool even_ = false;          ///< interleaved, with a `middle`
+  /// Then, keeps of the least recomputation by group, form and classes of its chunks' layers.
+  std::map<std::vector<uint64_t>, Keeps::Options> known_;
   // The table.
   int64_t longest_ = 0;
   bool tabled_ = false, collapsed_ = false;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace accord;
 
@@ -158,6 +159,58 @@ TEST(Place, FindsTheBestOfAllPlans) {
   }
   EXPECT_GT(none, 20u);
   EXPECT_GT(limited, 300u);
+}
+
+/// Interleaved chains of equal layers between other ones, in memory that makes the chunks compute
+/// again: bounds by games between paths and plans.
+TEST(Place, FindsTheBestEvenStages) {
+  std::mt19937_64 random(11);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  size_t scarce = 0, none = 0;
+  for (int compared = 0; compared < 150;) {
+    PlacementProblem problem;
+    auto layers = static_cast<uint32_t>(pick(4, 8));
+    problem.batch = 2 * pick(1, 4);
+    problem.kinds = {{"device", 2, pick(1, 2), pick(60, 700), 10, 100, 1, {}}};
+    problem.forms = {{}};
+    problem.classes.resize(3);
+    for (auto &one : problem.classes) {
+      PlacementProblem::Cost cost;
+      cost.forward = pick(1, 60), cost.backward = pick(1, 60), cost.weight = pick(0, 40);
+      cost.update = pick(0, 30), cost.resident = pick(0, 20), cost.gradients = pick(0, 40);
+      cost.keeps = {{"none", 0, pick(10, 60), pick(0, 20)}};
+      if (pick(0, 2))
+        cost.keeps.push_back({"full", pick(1, 50), pick(0, 10), pick(0, 40)});
+      one.costs = {cost};
+    }
+    problem.layers.resize(layers);
+    for (auto &layer : problem.layers)
+      layer.of = 1;
+    problem.layers.front().of = static_cast<uint32_t>(pick(0, 1));
+    problem.layers.back().of = static_cast<uint32_t>(pick(1, 2));
+    for (uint32_t l = 1; l < layers; ++l)
+      problem.edges.push_back({l - 1, l, pick(0, 30)});
+    problem.links = {{{static_cast<double>(pick(0, 5)), 0.1}, {8, 0.4}}};
+    problem.schedules = {PipelineSchedule::Interleaved};
+    problem.chunks = {2, 3};
+    problem.blockingTransfers = pick(0, 1);
+    problem.hidden = pick(0, 1) ? 0.5 : 0;
+    problem.perMicrobatch = pick(0, 3), problem.perStep = pick(0, 9);
+    BruteForce all{problem, 8000};
+    if (!all.run())
+      continue;
+    expectAllPlans(problem, static_cast<uint64_t>(compared), all.best);
+    ++compared;
+    none += std::isinf(all.best);
+    problem.kinds[0].memory = 100'000;
+    BruteForce roomy{problem, 8000};
+    ASSERT_TRUE(roomy.run());
+    scarce += !std::isinf(all.best) && roomy.best < all.best;
+  }
+  EXPECT_GT(scarce, 30u);
+  EXPECT_LT(none, 75u);
 }
 
 namespace {

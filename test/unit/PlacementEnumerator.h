@@ -6,7 +6,6 @@
 
 namespace accord::test {
 
-/// How the activations of a device group that runs several chunks add up.
 struct EnumeratorOptions {
   double below = INFINITY;    ///< only plans of less value are of interest
   uint64_t most = UINT64_MAX; ///< cuts and simulations after which it gives up

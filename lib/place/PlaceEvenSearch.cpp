@@ -1,0 +1,129 @@
+// Branch and bound over the even cuts of one configuration.
+#include "lib/place/PlaceShape.h"
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace accord::placing {
+namespace {
+
+struct EvenNode {
+  EvenPart part;
+  double bound = 0;
+  std::vector<double> larger;
+};
+
+bool later(const EvenNode &a, const EvenNode &b) { return a.bound > b.bound; }
+
+/// Halves of a part at what is most between two whole numbers: layers of a group, or else of a
+/// stage. Empty: there is only one cut.
+std::vector<EvenPart> split(const EvenNode &node) {
+  size_t p = node.part.groups.size(), group = p, stage = node.larger.size();
+  double most = 1e-6, n = 0;
+  for (size_t g = 0; g < p; ++g) {
+    double sum = 0;
+    for (size_t s = g; s < node.larger.size(); s += p)
+      sum += node.larger[s];
+    if (double apart = std::abs(sum - std::round(sum)); apart > most)
+      most = apart, group = g, n = sum;
+  }
+  if (group < p) {
+    std::vector<EvenPart> halves(2, node.part);
+    halves[0].groups[group].second = static_cast<int64_t>(std::floor(n));
+    halves[1].groups[group].first = static_cast<int64_t>(std::floor(n)) + 1;
+    return halves;
+  }
+  for (size_t s = 0; s < node.larger.size(); ++s)
+    if (double apart = std::min(node.larger[s], 1 - node.larger[s]);
+        node.part.stages[s] < 0 && apart > most)
+      most = apart, stage = s;
+  // All whole: the part may have other cuts all the same.
+  for (size_t s = 0; s < node.larger.size() && stage == node.larger.size(); ++s)
+    if (node.part.stages[s] < 0)
+      stage = s;
+  if (stage == node.larger.size())
+    return {};
+  std::vector<EvenPart> halves(2, node.part);
+  halves[0].stages[stage] = 0, halves[1].stages[stage] = 1;
+  return halves;
+}
+
+} // namespace
+
+double Shape::gameBound(size_t parts) {
+  auto equal = even_ ? middle() : std::nullopt;
+  auto plans = equal ? evenPlans(*equal) : std::nullopt;
+  if (!plans)
+    return 0;
+  Id form = configuration_.forms[0];
+  auto all = static_cast<int64_t>(problem_.layers.size());
+  EvenGame game(*plans);
+  Rates rates = ratesAtLeast({});
+  std::set<std::vector<char>> seen;
+  auto judged = [&](const EvenMean &mean) {
+    std::vector<size_t> order;
+    for (size_t s = 0; s < mean.larger.size(); ++s)
+      order.push_back(s);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return mean.larger[a] != mean.larger[b] ? mean.larger[a] > mean.larger[b] : a < b;
+    });
+    std::vector<char> larger(order.size());
+    for (int64_t i = 0; i < plans->more; ++i)
+      larger[order[static_cast<size_t>(i)]] = 1;
+    if (!seen.insert(larger).second)
+      return;
+    std::vector<Placed> stages;
+    uint32_t at = 0;
+    for (char more : larger) {
+      uint32_t to = at + static_cast<uint32_t>(all / stages_) + (more ? 1 : 0);
+      stages.push_back({at, to, form});
+      at = to;
+    }
+    leaf(stages, false);
+  };
+  int64_t before = 0;
+  auto bounded = [&](EvenNode &node, size_t rounds) {
+    double step = game.bound(node.part, static_cast<double>(longest()), rounds);
+    answer_.budget -= (game.work() - before) / 64;
+    before = game.work();
+    node.bound = std::max(node.bound, value(step, rates));
+    if (std::isinf(step) || node.bound >= answer_.goal())
+      return;
+    node.larger = game.mean().larger;
+    judged(game.mean());
+  };
+  EvenNode root;
+  root.part.groups.assign(static_cast<size_t>(groups_),
+                          {0, std::min(plans->more, configuration_.chunks)});
+  root.part.stages.assign(static_cast<size_t>(stages_), -1);
+  bounded(root, parts > 1 ? 40 : 16);
+  std::vector<EvenNode> heap{root};
+  double closed = INFINITY;
+  for (size_t looked = 1; !heap.empty() && looked < parts && !answer_.over(); looked += 2) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    EvenNode node = std::move(heap.back());
+    heap.pop_back();
+    if (node.bound >= std::min(closed, answer_.goal())) {
+      closed = std::min(closed, node.bound);
+      break;
+    }
+    auto halves = split(node);
+    if (halves.empty()) {
+      closed = std::min(closed, node.bound);
+      continue;
+    }
+    for (EvenPart &half : halves) {
+      EvenNode next{std::move(half), node.bound, {}};
+      bounded(next, 12);
+      if (std::isinf(next.bound))
+        continue;
+      heap.push_back(std::move(next));
+      std::push_heap(heap.begin(), heap.end(), later);
+    }
+  }
+  for (const EvenNode &node : heap)
+    closed = std::min(closed, node.bound);
+  return std::isinf(closed) ? std::max(answer_.goal(), root.bound) : closed;
+}
+
+} // namespace accord::placing
