@@ -1,10 +1,6 @@
 #include "test/unit/PlacementEnumerator.h"
 #include "lib/verify/PlacementWorth.h"
-<<<<<<< HEAD
 #include "test/unit/PlacementPasses.h"
-=======
-#include "test/unit/PlacementEnumeratorPasses.h"
->>>>>>> h/brute
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,20 +11,6 @@
 namespace accord::test {
 namespace {
 
-<<<<<<< HEAD
-=======
-constexpr int Layers = Passes::Layers, Microbatches = Passes::Microbatches;
-using Mask = uint32_t;
-using Id = PlacementProblem::Id;
-
-int64_t best(const std::vector<LinearTime> &ways, double bytes) {
-  double least = INFINITY;
-  for (const LinearTime &way : ways)
-    least = std::min(least, way.latency + bytes * way.perByte);
-  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
-}
-
->>>>>>> h/brute
 class Enumerator {
 public:
   Enumerator(const PlacementProblem &problem, const EnumeratorOptions &options)
@@ -76,20 +58,6 @@ public:
   }
 
 private:
-<<<<<<< HEAD
-=======
-  struct Sum {
-    bool can = true;
-    int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
-            weights = 0, least = 0, hostResident = 0;
-    double joules = 0;
-  };
-  struct Option {
-    std::array<int64_t, Layers> again; ///< by chunk
-    double joules;
-    std::array<uint32_t, Layers> keep; ///< by layer
-  };
->>>>>>> h/brute
   using Options = std::vector<Option>;
 
   Sum sum(Id form, Mask set) const {
@@ -105,7 +73,6 @@ private:
       }
       all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
       all.update += cost->update, all.resident += cost->resident;
-      all.hostResident += cost->hostResident;
       all.gradients += cost->gradients, all.weights += cost->weights;
       all.joules += cost->joules, all.outside += cost->hostResident;
       int64_t least = INT64_MAX;
@@ -121,7 +88,7 @@ private:
 
   void shape(PipelineSchedule schedule, int p, int v, int m) {
     schedule_ = schedule, groups_ = p, chunks_ = v, m_ = m, stages_ = p * v;
-    Passes passes(schedule, p, v, m);
+    Passes passes(schedule, p, v, m, JointPeak);
     passes_ = &passes;
     cache_.clear();
     direct_.assign((size_t(p) * p_.forms.size()) << n_, nullptr);
@@ -178,20 +145,11 @@ private:
       bool other = p_.batch % (one.data * one.microbatch) != 0 ||
                    p_.batch / (one.data * one.microbatch) != m_ ||
                    used_[one.kind] + devices > kind.devices;
-<<<<<<< HEAD
       for (int g = 0; g < s; ++g)
         other |= form_[g] != form &&
                  ((p_.sameForm && p_.forms[form_[g]].kind == one.kind) ||
                   one.order == PlacementProblem::RankOrder::TensorPipelineData ||
                   p_.forms[form_[g]].order == PlacementProblem::RankOrder::TensorPipelineData);
-=======
-      for (int g = 0; g < s; ++g) {
-        const auto &earlier = p_.forms[form_[g]];
-        bool whole = one.order == PlacementProblem::RankOrder::TensorPipelineData ||
-                     earlier.order == PlacementProblem::RankOrder::TensorPipelineData;
-        other |= form_[g] != form && (whole || (p_.sameForm && earlier.kind == one.kind));
-      }
->>>>>>> h/brute
       if (other)
         continue;
       form_[s] = form, first_[s] = used_[one.kind];
@@ -262,50 +220,31 @@ private:
     if (!added)
       return list;
     std::array<int, Layers> chunkOf{};
-<<<<<<< HEAD
     int64_t resident = 0, outside = 0;
     for (int t = g; t < stages_; t += groups_) {
       resident += sumOf(t).resident, outside += sumOf(t).outside;
-=======
-    int64_t resident = 0, hostResident = 0;
-    for (int t = g; t < stages_; t += groups_) {
-      resident += sumOf(t).resident, hostResident += sumOf(t).hostResident;
->>>>>>> h/brute
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
         chunkOf[std::countr_zero(rest)] = t / groups_;
     }
     std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
     Option option{};
     auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
-<<<<<<< HEAD
                       std::array<int64_t, Layers> away, int64_t working) -> void {
-=======
-                      std::array<int64_t, Layers> host, int64_t working) -> void {
->>>>>>> h/brute
       if (rest) {
         int l = std::countr_zero(rest), c = chunkOf[l];
         const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
         for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
           const auto &keep = cost.keeps[k];
           Option before = option;
-<<<<<<< HEAD
           auto with = kept, withAway = away;
           withAway[c] += keep.hostKept, with[c] += keep.kept, option.again[c] += keep.again,
               option.keep[l] = k;
           option.joules += cost.joulesAgain * static_cast<double>(keep.again);
           self(self, rest & (rest - 1), with, withAway, std::max(working, keep.working));
-=======
-          auto with = kept, outside = host;
-          outside[c] += keep.hostKept;
-          with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
-          option.joules += cost.joulesAgain * static_cast<double>(keep.again);
-          self(self, rest & (rest - 1), with, outside, std::max(working, keep.working));
->>>>>>> h/brute
           option = before;
         }
         return;
       }
-<<<<<<< HEAD
       int64_t most = 0, mostAway = 0;
       for (const auto &held : passes_->held[size_t(g)]) {
         int64_t now = 0, nowAway = 0;
@@ -315,20 +254,6 @@ private:
       }
       if (resident + most + working <= kindOf(g).memory &&
           outside + mostAway <= kindOf(g).hostMemory &&
-=======
-      auto peak = [&](const std::array<int64_t, Layers> &each) {
-        int64_t most = 0;
-        for (const auto &held : passes_->held[size_t(g)]) {
-          int64_t now = 0;
-          for (int c = 0; c < chunks_; ++c)
-            now += held[size_t(c)] * each[c];
-          most = std::max(most, now);
-        }
-        return most;
-      };
-      if (resident + peak(kept) + working <= kindOf(g).memory &&
-          hostResident + peak(host) <= kindOf(g).hostMemory &&
->>>>>>> h/brute
           seen.try_emplace({option.again, option.joules}, true).second)
         list.push_back(option);
     };
@@ -336,7 +261,6 @@ private:
     return list;
   }
 
-<<<<<<< HEAD
   /// Devices from one replica of a stage to the next.
   int64_t between(const PlacementProblem::Form &form) const {
     bool stages = form.order == PlacementProblem::RankOrder::TensorPipelineData;
@@ -380,26 +304,6 @@ private:
       return true;
     }
     int64_t per = kindOf(a).perServer, from = std::min(first_[a], first_[b]);
-=======
-  int64_t apartOf(const PlacementProblem::Form &form) const {
-    return form.order == PlacementProblem::RankOrder::TensorPipelineData ? groups_ : 1;
-  }
-
-  bool inOneServer(int a, int b) const {
-    if (formOf(a).kind != formOf(b).kind)
-      return false;
-    int64_t per = kindOf(a).perServer;
-    if (formOf(a).order == PlacementProblem::RankOrder::TensorPipelineData) {
-      for (int64_t r = 0; r < formOf(a).data; ++r) {
-        int64_t tensor = formOf(a).tensor, low = (r * groups_ + std::min(a, b)) * tensor;
-        int64_t high = (r * groups_ + std::max(a, b) + 1) * tensor - 1;
-        if (low / per != high / per)
-          return false;
-      }
-      return true;
-    }
-    int64_t from = std::min(first_[a], first_[b]);
->>>>>>> h/brute
     int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
     return from / per == to / per;
   }
@@ -409,9 +313,9 @@ private:
     for (int s = 0; s < stages_; ++s) {
       const Sum &sum = sumOf(s);
       int64_t gather = best(formOf(s).gather, static_cast<double>(sum.weights));
-      pipeline_.times[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather,
-                            sum.weight, 0, 0};
-      pipeline_.feeds[s].clear(), pipeline_.fed[s].clear();
+      times_[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather, sum.weight, 0,
+                   0};
+      feeds_[s].clear(), fed_[s].clear();
     }
     for (int a = 0; a < stages_; ++a)
       for (int b = a + 1; b < stages_; ++b) {
@@ -424,7 +328,7 @@ private:
         }
         if (!edge)
           continue;
-        pipeline_.feeds[b].push_back(a), pipeline_.fed[a].push_back(b);
+        feeds_[b].push_back(a), fed_[a].push_back(b);
         int from = a % groups_, to = b % groups_;
         if (from == to)
           continue;
@@ -434,27 +338,10 @@ private:
                       static_cast<double>(std::min(formOf(a).devices(), formOf(b).devices()));
         int64_t takes = best({inOneServer(from, to) ? link.inside : link.across}, each);
         if (p_.blockingTransfers)
-          pipeline_.times[b].forward += takes, pipeline_.times[a].backward += takes;
+          times_[b].forward += takes, times_[a].backward += takes;
         else
-          pipeline_.times[a].send = std::max(pipeline_.times[a].send, takes);
+          times_[a].send = std::max(times_[a].send, takes);
       }
-    for (int g = 0; g < groups_; ++g)
-      tied_[g] = 0;
-    for (const auto &tie : p_.ties) {
-      int a = 0, b = 0;
-      for (int s = 0; s < stages_; ++s) {
-        a = set_[s] >> tie.a & 1 ? s % groups_ : a;
-        b = set_[s] >> tie.b & 1 ? s % groups_ : b;
-      }
-      if (a == b)
-        continue;
-      int64_t bytes = std::max(p_.classes[p_.layers[tie.a].of].costs[form_[a]]->tied,
-                               p_.classes[p_.layers[tie.b].of].costs[form_[b]]->tied);
-      const auto &link = p_.links[formOf(a).kind * p_.kinds.size() + formOf(b).kind];
-      int64_t takes =
-          best({inOneServer(a, b) ? link.inside : link.across}, static_cast<double>(bytes));
-      tied_[a] += takes, tied_[b] += takes;
-    }
     keeps(0);
   }
 
@@ -471,37 +358,24 @@ private:
       int64_t busy = 0, hides = 0, gradients = 0, updates = 0;
       for (int s = g; s < stages_; s += groups_) {
         const Sum &sum = sumOf(s);
-        pipeline_.backward[s] = pipeline_.times[s].backward + option.again[size_t(s / groups_)];
-        busy += pipeline_.times[s].forward + pipeline_.backward[s] + pipeline_.times[s].weight;
+        backward_[s] = times_[s].backward + option.again[size_t(s / groups_)];
+        busy += times_[s].forward + backward_[s] + times_[s].weight;
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update;
       }
-<<<<<<< HEAD
       int64_t together =
           std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / between(form)));
-=======
-      int64_t together = std::max<int64_t>(
-          1, std::min(form.data, kindOf(g).perServer / (form.tensor * apartOf(form))));
->>>>>>> h/brute
       const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
       for (const auto &one : form.syncs)
         if (one.together <= together)
           sync = &one;
       int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
-<<<<<<< HEAD
       exchange -= std::min(exchange, static_cast<int64_t>(p_.hidden * static_cast<double>(hides)));
       finish_[g] = exchange + updates + tied(g);
-=======
-      int64_t hidden = static_cast<int64_t>(p_.hidden * static_cast<double>(hides));
-      if (p_.hides < 1)
-        hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
-      exchange -= std::min(exchange, hidden);
-      pipeline_.finish[g] = exchange + updates + tied_[g];
->>>>>>> h/brute
       double joules = joules_;
       joules_ += option.joules;
       chosen_[g] = &option;
-      if (!useless(m_ * busy + pipeline_.finish[g] + p_.perStep))
+      if (!useless(m_ * busy + finish_[g] + p_.perStep))
         keeps(g + 1);
       else
         ++out_.choices;
@@ -509,7 +383,6 @@ private:
     }
   }
 
-<<<<<<< HEAD
   /// Each pass when its group is free and all has arrived.
   int64_t simulate() {
     bool split = schedule_ == PipelineSchedule::ZeroBubble;
@@ -545,11 +418,9 @@ private:
     return std::max(step + p_.perStep, p_.leastStep);
   }
 
-=======
->>>>>>> h/brute
   void finished() {
     ++out_.simulated;
-    int64_t step = std::max(passes_->run(pipeline_) + p_.perStep, p_.leastStep);
+    int64_t step = simulate();
     double worth = value(step);
     const auto &limits = p_.limits;
     double seconds = static_cast<double>(step) * 1e-12;
@@ -605,17 +476,19 @@ private:
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;
   int groups_ = 1, chunks_ = 1, stages_ = 1;
   int64_t m_ = 1;
-  Passes *passes_ = nullptr;
+  const Passes *passes_ = nullptr;
   std::map<std::vector<uint32_t>, Options> cache_;
   std::vector<Options *> direct_; ///< without chunks: [group * forms + form << n | layers]
   std::array<Mask, Layers> set_{};
   std::array<Id, Layers> form_{};
-  std::array<int64_t, Layers> first_{}, tied_{};
-  Passes::Pipeline pipeline_;
+  std::array<int64_t, Layers> first_{}, backward_{}, finish_{};
+  std::array<StageTimes, Layers> times_{};
+  std::array<std::vector<int>, Layers> feeds_, fed_;
   std::array<const Option *, Layers> chosen_{};
   std::vector<int64_t> used_;
   int64_t devices_ = 0;
   double price_ = 0, tdp_ = 0, watts_ = 0, joules_ = 0;
+  int64_t arrived_[2][Layers][Microbatches];
 };
 
 } // namespace
