@@ -1,10 +1,6 @@
 #include "test/unit/PlacementEnumerator.h"
 #include "lib/verify/PlacementWorth.h"
-<<<<<<< HEAD
-#include "test/unit/PlacementPasses.h"
-=======
 #include "test/unit/PlacementEnumeratorPasses.h"
->>>>>>> h/brute
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,8 +11,6 @@
 namespace accord::test {
 namespace {
 
-<<<<<<< HEAD
-=======
 constexpr int Layers = Passes::Layers, Microbatches = Passes::Microbatches;
 using Mask = uint32_t;
 using Id = PlacementProblem::Id;
@@ -28,7 +22,6 @@ int64_t best(const std::vector<LinearTime> &ways, double bytes) {
   return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
 }
 
->>>>>>> h/brute
 class Enumerator {
 public:
   Enumerator(const PlacementProblem &problem, const EnumeratorOptions &options)
@@ -76,8 +69,6 @@ public:
   }
 
 private:
-<<<<<<< HEAD
-=======
   struct Sum {
     bool can = true;
     int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
@@ -89,7 +80,6 @@ private:
     double joules;
     std::array<uint32_t, Layers> keep; ///< by layer
   };
->>>>>>> h/brute
   using Options = std::vector<Option>;
 
   Sum sum(Id form, Mask set) const {
@@ -107,7 +97,7 @@ private:
       all.update += cost->update, all.resident += cost->resident;
       all.hostResident += cost->hostResident;
       all.gradients += cost->gradients, all.weights += cost->weights;
-      all.joules += cost->joules, all.outside += cost->hostResident;
+      all.joules += cost->joules;
       int64_t least = INT64_MAX;
       for (const auto &keep : cost->keeps)
         least = std::min(least, keep.again);
@@ -147,7 +137,6 @@ private:
     return 0;
   }
   bool useless(int64_t step) const {
-    step = std::max(step, p_.leastStep);
     double seconds = static_cast<double>(step) * 1e-12;
     const auto &limits = p_.limits;
     return (!options_.everything && value(step) >= out_.best * (1 - 1e-12)) ||
@@ -178,20 +167,12 @@ private:
       bool other = p_.batch % (one.data * one.microbatch) != 0 ||
                    p_.batch / (one.data * one.microbatch) != m_ ||
                    used_[one.kind] + devices > kind.devices;
-<<<<<<< HEAD
-      for (int g = 0; g < s; ++g)
-        other |= form_[g] != form &&
-                 ((p_.sameForm && p_.forms[form_[g]].kind == one.kind) ||
-                  one.order == PlacementProblem::RankOrder::TensorPipelineData ||
-                  p_.forms[form_[g]].order == PlacementProblem::RankOrder::TensorPipelineData);
-=======
       for (int g = 0; g < s; ++g) {
         const auto &earlier = p_.forms[form_[g]];
         bool whole = one.order == PlacementProblem::RankOrder::TensorPipelineData ||
                      earlier.order == PlacementProblem::RankOrder::TensorPipelineData;
         other |= form_[g] != form && (whole || (p_.sameForm && earlier.kind == one.kind));
       }
->>>>>>> h/brute
       if (other)
         continue;
       form_[s] = form, first_[s] = used_[one.kind];
@@ -262,60 +243,31 @@ private:
     if (!added)
       return list;
     std::array<int, Layers> chunkOf{};
-<<<<<<< HEAD
-    int64_t resident = 0, outside = 0;
-    for (int t = g; t < stages_; t += groups_) {
-      resident += sumOf(t).resident, outside += sumOf(t).outside;
-=======
     int64_t resident = 0, hostResident = 0;
     for (int t = g; t < stages_; t += groups_) {
       resident += sumOf(t).resident, hostResident += sumOf(t).hostResident;
->>>>>>> h/brute
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
         chunkOf[std::countr_zero(rest)] = t / groups_;
     }
     std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
     Option option{};
     auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
-<<<<<<< HEAD
-                      std::array<int64_t, Layers> away, int64_t working) -> void {
-=======
                       std::array<int64_t, Layers> host, int64_t working) -> void {
->>>>>>> h/brute
       if (rest) {
         int l = std::countr_zero(rest), c = chunkOf[l];
         const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
         for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
           const auto &keep = cost.keeps[k];
           Option before = option;
-<<<<<<< HEAD
-          auto with = kept, withAway = away;
-          withAway[c] += keep.hostKept, with[c] += keep.kept, option.again[c] += keep.again,
-              option.keep[l] = k;
-          option.joules += cost.joulesAgain * static_cast<double>(keep.again);
-          self(self, rest & (rest - 1), with, withAway, std::max(working, keep.working));
-=======
           auto with = kept, outside = host;
           outside[c] += keep.hostKept;
           with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
           option.joules += cost.joulesAgain * static_cast<double>(keep.again);
           self(self, rest & (rest - 1), with, outside, std::max(working, keep.working));
->>>>>>> h/brute
           option = before;
         }
         return;
       }
-<<<<<<< HEAD
-      int64_t most = 0, mostAway = 0;
-      for (const auto &held : passes_->held[size_t(g)]) {
-        int64_t now = 0, nowAway = 0;
-        for (int c = 0; c < chunks_; ++c)
-          now += held[size_t(c)] * kept[c], nowAway += held[size_t(c)] * away[c];
-        most = std::max(most, now), mostAway = std::max(mostAway, nowAway);
-      }
-      if (resident + most + working <= kindOf(g).memory &&
-          outside + mostAway <= kindOf(g).hostMemory &&
-=======
       auto peak = [&](const std::array<int64_t, Layers> &each) {
         int64_t most = 0;
         for (const auto &held : passes_->held[size_t(g)]) {
@@ -328,7 +280,6 @@ private:
       };
       if (resident + peak(kept) + working <= kindOf(g).memory &&
           hostResident + peak(host) <= kindOf(g).hostMemory &&
->>>>>>> h/brute
           seen.try_emplace({option.again, option.joules}, true).second)
         list.push_back(option);
     };
@@ -336,51 +287,6 @@ private:
     return list;
   }
 
-<<<<<<< HEAD
-  /// Devices from one replica of a stage to the next.
-  int64_t between(const PlacementProblem::Form &form) const {
-    bool stages = form.order == PlacementProblem::RankOrder::TensorPipelineData;
-    return form.tensor * (stages ? groups_ : 1);
-  }
-  /// What a group exchanges of parameters that another one has, too.
-  int64_t tied(int g) const {
-    int64_t sum = 0;
-    for (const auto &tie : p_.ties) {
-      int at[2] = {0, 0};
-      for (int s = 0; s < stages_; ++s) {
-        if (set_[s] >> tie.a & 1)
-          at[0] = s % groups_;
-        if (set_[s] >> tie.b & 1)
-          at[1] = s % groups_;
-      }
-      if (at[0] == at[1] || (at[0] != g && at[1] != g))
-        continue;
-      auto bytes = static_cast<double>(
-          std::max(p_.cost(tie.a, form_[at[0]])->tied, p_.cost(tie.b, form_[at[1]])->tied));
-      int64_t slower = 0;
-      for (auto [from, to] : {std::pair{at[0], at[1]}, {at[1], at[0]}}) {
-        const auto &link = p_.links[formOf(from).kind * p_.kinds.size() + formOf(to).kind];
-        slower = std::max(slower, best({inOneServer(from, to) ? link.inside : link.across}, bytes));
-      }
-      sum += slower;
-    }
-    return sum;
-  }
-  bool inOneServer(int a, int b) const {
-    if (formOf(a).kind != formOf(b).kind)
-      return false;
-    if (const auto &form = formOf(a);
-        form.order == PlacementProblem::RankOrder::TensorPipelineData) {
-      for (int64_t r = 0; r < form.data; ++r)
-        for (int64_t i = 0; i < form.tensor; ++i)
-          for (int g : {a, b})
-            if (((r * groups_ + g) * form.tensor + i) / kindOf(a).perServer !=
-                (r * groups_ + a) * form.tensor / kindOf(a).perServer)
-              return false;
-      return true;
-    }
-    int64_t per = kindOf(a).perServer, from = std::min(first_[a], first_[b]);
-=======
   int64_t apartOf(const PlacementProblem::Form &form) const {
     return form.order == PlacementProblem::RankOrder::TensorPipelineData ? groups_ : 1;
   }
@@ -399,7 +305,6 @@ private:
       return true;
     }
     int64_t from = std::min(first_[a], first_[b]);
->>>>>>> h/brute
     int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
     return from / per == to / per;
   }
@@ -476,28 +381,18 @@ private:
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update;
       }
-<<<<<<< HEAD
-      int64_t together =
-          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / between(form)));
-=======
       int64_t together = std::max<int64_t>(
           1, std::min(form.data, kindOf(g).perServer / (form.tensor * apartOf(form))));
->>>>>>> h/brute
       const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
       for (const auto &one : form.syncs)
         if (one.together <= together)
           sync = &one;
       int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
-<<<<<<< HEAD
-      exchange -= std::min(exchange, static_cast<int64_t>(p_.hidden * static_cast<double>(hides)));
-      finish_[g] = exchange + updates + tied(g);
-=======
       int64_t hidden = static_cast<int64_t>(p_.hidden * static_cast<double>(hides));
       if (p_.hides < 1)
         hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
       exchange -= std::min(exchange, hidden);
       pipeline_.finish[g] = exchange + updates + tied_[g];
->>>>>>> h/brute
       double joules = joules_;
       joules_ += option.joules;
       chosen_[g] = &option;
@@ -509,44 +404,6 @@ private:
     }
   }
 
-<<<<<<< HEAD
-  /// Each pass when its group is free and all has arrived.
-  int64_t simulate() {
-    bool split = schedule_ == PipelineSchedule::ZeroBubble;
-    int64_t most = std::min<int64_t>(m_, groups_);
-    std::array<int64_t, Layers> free{}, forwardLink{}, backwardLink{};
-    std::array<int, Layers> owed{}, held{};
-    for (int s = 0; s < stages_; ++s)
-      for (int i = 0; i < m_; ++i)
-        arrived_[0][s][i] = arrived_[1][s][i] = 0;
-    for (auto [stage, i, forward] : passes_->list) {
-      int g = stage % groups_;
-      int64_t arrival = arrived_[forward][stage][i];
-      for (; split && owed[g] > 0 &&
-             ((forward && held[g] >= most) || free[g] + times_[stage].weight <= arrival);
-           --owed[g], --held[g])
-        free[g] += times_[stage].weight;
-      int64_t takes =
-          forward ? times_[stage].forward : backward_[stage] + (split ? 0 : times_[stage].weight);
-      int64_t end = free[g] = std::max(free[g], arrival) + takes;
-      if (forward)
-        ++held[g];
-      else
-        split ? ++owed[g] : --held[g];
-      int64_t &link = (forward ? forwardLink : backwardLink)[stage];
-      for (int other : forward ? fed_[stage] : feeds_[stage]) {
-        link = std::max(link, end) + times_[forward ? stage : other].send;
-        arrived_[forward][other][i] = std::max(arrived_[forward][other][i], link);
-      }
-    }
-    int64_t step = 0;
-    for (int g = 0; g < groups_; ++g)
-      step = std::max(step, free[g] + owed[g] * times_[g].weight + finish_[g]);
-    return std::max(step + p_.perStep, p_.leastStep);
-  }
-
-=======
->>>>>>> h/brute
   void finished() {
     ++out_.simulated;
     int64_t step = std::max(passes_->run(pipeline_) + p_.perStep, p_.leastStep);
