@@ -1,6 +1,6 @@
 #include "test/unit/PlacementEnumerator.h"
 #include "lib/verify/PlacementWorth.h"
-#include "test/unit/PlacementPasses.h"
+#include "test/unit/PlacementEnumeratorPasses.h"
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,6 +10,17 @@
 
 namespace accord::test {
 namespace {
+
+constexpr int Layers = Passes::Layers, Microbatches = Passes::Microbatches;
+using Mask = uint32_t;
+using Id = PlacementProblem::Id;
+
+int64_t best(const std::vector<LinearTime> &ways, double bytes) {
+  double least = INFINITY;
+  for (const LinearTime &way : ways)
+    least = std::min(least, way.latency + bytes * way.perByte);
+  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
+}
 
 class Enumerator {
 public:
@@ -58,6 +69,17 @@ public:
   }
 
 private:
+  struct Sum {
+    bool can = true;
+    int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
+            weights = 0, least = 0, hostResident = 0;
+    double joules = 0;
+  };
+  struct Option {
+    std::array<int64_t, Layers> again; ///< by chunk
+    double joules;
+    std::array<uint32_t, Layers> keep; ///< by layer
+  };
   using Options = std::vector<Option>;
 
   Sum sum(Id form, Mask set) const {
@@ -73,8 +95,9 @@ private:
       }
       all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
       all.update += cost->update, all.resident += cost->resident;
+      all.hostResident += cost->hostResident;
       all.gradients += cost->gradients, all.weights += cost->weights;
-      all.joules += cost->joules, all.outside += cost->hostResident;
+      all.joules += cost->joules;
       int64_t least = INT64_MAX;
       for (const auto &keep : cost->keeps)
         least = std::min(least, keep.again);
@@ -88,7 +111,7 @@ private:
 
   void shape(PipelineSchedule schedule, int p, int v, int m) {
     schedule_ = schedule, groups_ = p, chunks_ = v, m_ = m, stages_ = p * v;
-    Passes passes(schedule, p, v, m, JointPeak);
+    Passes passes(schedule, p, v, m);
     passes_ = &passes;
     cache_.clear();
     direct_.assign((size_t(p) * p_.forms.size()) << n_, nullptr);
@@ -114,7 +137,6 @@ private:
     return 0;
   }
   bool useless(int64_t step) const {
-    step = std::max(step, p_.leastStep);
     double seconds = static_cast<double>(step) * 1e-12;
     const auto &limits = p_.limits;
     return (!options_.everything && value(step) >= out_.best * (1 - 1e-12)) ||
@@ -145,11 +167,12 @@ private:
       bool other = p_.batch % (one.data * one.microbatch) != 0 ||
                    p_.batch / (one.data * one.microbatch) != m_ ||
                    used_[one.kind] + devices > kind.devices;
-      for (int g = 0; g < s; ++g)
-        other |= form_[g] != form &&
-                 ((p_.sameForm && p_.forms[form_[g]].kind == one.kind) ||
-                  one.order == PlacementProblem::RankOrder::TensorPipelineData ||
-                  p_.forms[form_[g]].order == PlacementProblem::RankOrder::TensorPipelineData);
+      for (int g = 0; g < s; ++g) {
+        const auto &earlier = p_.forms[form_[g]];
+        bool whole = one.order == PlacementProblem::RankOrder::TensorPipelineData ||
+                     earlier.order == PlacementProblem::RankOrder::TensorPipelineData;
+        other |= form_[g] != form && (whole || (p_.sameForm && earlier.kind == one.kind));
+      }
       if (other)
         continue;
       form_[s] = form, first_[s] = used_[one.kind];
@@ -220,40 +243,43 @@ private:
     if (!added)
       return list;
     std::array<int, Layers> chunkOf{};
-    int64_t resident = 0, outside = 0;
+    int64_t resident = 0, hostResident = 0;
     for (int t = g; t < stages_; t += groups_) {
-      resident += sumOf(t).resident, outside += sumOf(t).outside;
+      resident += sumOf(t).resident, hostResident += sumOf(t).hostResident;
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
         chunkOf[std::countr_zero(rest)] = t / groups_;
     }
     std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
     Option option{};
     auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
-                      std::array<int64_t, Layers> away, int64_t working) -> void {
+                      std::array<int64_t, Layers> host, int64_t working) -> void {
       if (rest) {
         int l = std::countr_zero(rest), c = chunkOf[l];
         const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
         for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
           const auto &keep = cost.keeps[k];
           Option before = option;
-          auto with = kept, withAway = away;
-          withAway[c] += keep.hostKept, with[c] += keep.kept, option.again[c] += keep.again,
-              option.keep[l] = k;
+          auto with = kept, outside = host;
+          outside[c] += keep.hostKept;
+          with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
           option.joules += cost.joulesAgain * static_cast<double>(keep.again);
-          self(self, rest & (rest - 1), with, withAway, std::max(working, keep.working));
+          self(self, rest & (rest - 1), with, outside, std::max(working, keep.working));
           option = before;
         }
         return;
       }
-      int64_t most = 0, mostAway = 0;
-      for (const auto &held : passes_->held[size_t(g)]) {
-        int64_t now = 0, nowAway = 0;
-        for (int c = 0; c < chunks_; ++c)
-          now += held[size_t(c)] * kept[c], nowAway += held[size_t(c)] * away[c];
-        most = std::max(most, now), mostAway = std::max(mostAway, nowAway);
-      }
-      if (resident + most + working <= kindOf(g).memory &&
-          outside + mostAway <= kindOf(g).hostMemory &&
+      auto peak = [&](const std::array<int64_t, Layers> &each) {
+        int64_t most = 0;
+        for (const auto &held : passes_->held[size_t(g)]) {
+          int64_t now = 0;
+          for (int c = 0; c < chunks_; ++c)
+            now += held[size_t(c)] * each[c];
+          most = std::max(most, now);
+        }
+        return most;
+      };
+      if (resident + peak(kept) + working <= kindOf(g).memory &&
+          hostResident + peak(host) <= kindOf(g).hostMemory &&
           seen.try_emplace({option.again, option.joules}, true).second)
         list.push_back(option);
     };
@@ -261,49 +287,24 @@ private:
     return list;
   }
 
-  /// Devices from one replica of a stage to the next.
-  int64_t between(const PlacementProblem::Form &form) const {
-    bool stages = form.order == PlacementProblem::RankOrder::TensorPipelineData;
-    return form.tensor * (stages ? groups_ : 1);
+  int64_t apartOf(const PlacementProblem::Form &form) const {
+    return form.order == PlacementProblem::RankOrder::TensorPipelineData ? groups_ : 1;
   }
-  /// What a group exchanges of parameters that another one has, too.
-  int64_t tied(int g) const {
-    int64_t sum = 0;
-    for (const auto &tie : p_.ties) {
-      int at[2] = {0, 0};
-      for (int s = 0; s < stages_; ++s) {
-        if (set_[s] >> tie.a & 1)
-          at[0] = s % groups_;
-        if (set_[s] >> tie.b & 1)
-          at[1] = s % groups_;
-      }
-      if (at[0] == at[1] || (at[0] != g && at[1] != g))
-        continue;
-      auto bytes = static_cast<double>(
-          std::max(p_.cost(tie.a, form_[at[0]])->tied, p_.cost(tie.b, form_[at[1]])->tied));
-      int64_t slower = 0;
-      for (auto [from, to] : {std::pair{at[0], at[1]}, {at[1], at[0]}}) {
-        const auto &link = p_.links[formOf(from).kind * p_.kinds.size() + formOf(to).kind];
-        slower = std::max(slower, best({inOneServer(from, to) ? link.inside : link.across}, bytes));
-      }
-      sum += slower;
-    }
-    return sum;
-  }
+
   bool inOneServer(int a, int b) const {
     if (formOf(a).kind != formOf(b).kind)
       return false;
-    if (const auto &form = formOf(a);
-        form.order == PlacementProblem::RankOrder::TensorPipelineData) {
-      for (int64_t r = 0; r < form.data; ++r)
-        for (int64_t i = 0; i < form.tensor; ++i)
-          for (int g : {a, b})
-            if (((r * groups_ + g) * form.tensor + i) / kindOf(a).perServer !=
-                (r * groups_ + a) * form.tensor / kindOf(a).perServer)
-              return false;
+    int64_t per = kindOf(a).perServer;
+    if (formOf(a).order == PlacementProblem::RankOrder::TensorPipelineData) {
+      for (int64_t r = 0; r < formOf(a).data; ++r) {
+        int64_t tensor = formOf(a).tensor, low = (r * groups_ + std::min(a, b)) * tensor;
+        int64_t high = (r * groups_ + std::max(a, b) + 1) * tensor - 1;
+        if (low / per != high / per)
+          return false;
+      }
       return true;
     }
-    int64_t per = kindOf(a).perServer, from = std::min(first_[a], first_[b]);
+    int64_t from = std::min(first_[a], first_[b]);
     int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
     return from / per == to / per;
   }
@@ -313,9 +314,9 @@ private:
     for (int s = 0; s < stages_; ++s) {
       const Sum &sum = sumOf(s);
       int64_t gather = best(formOf(s).gather, static_cast<double>(sum.weights));
-      times_[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather, sum.weight, 0,
-                   0};
-      feeds_[s].clear(), fed_[s].clear();
+      pipeline_.times[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather,
+                            sum.weight, 0, 0};
+      pipeline_.feeds[s].clear(), pipeline_.fed[s].clear();
     }
     for (int a = 0; a < stages_; ++a)
       for (int b = a + 1; b < stages_; ++b) {
@@ -328,7 +329,7 @@ private:
         }
         if (!edge)
           continue;
-        feeds_[b].push_back(a), fed_[a].push_back(b);
+        pipeline_.feeds[b].push_back(a), pipeline_.fed[a].push_back(b);
         int from = a % groups_, to = b % groups_;
         if (from == to)
           continue;
@@ -338,10 +339,27 @@ private:
                       static_cast<double>(std::min(formOf(a).devices(), formOf(b).devices()));
         int64_t takes = best({inOneServer(from, to) ? link.inside : link.across}, each);
         if (p_.blockingTransfers)
-          times_[b].forward += takes, times_[a].backward += takes;
+          pipeline_.times[b].forward += takes, pipeline_.times[a].backward += takes;
         else
-          times_[a].send = std::max(times_[a].send, takes);
+          pipeline_.times[a].send = std::max(pipeline_.times[a].send, takes);
       }
+    for (int g = 0; g < groups_; ++g)
+      tied_[g] = 0;
+    for (const auto &tie : p_.ties) {
+      int a = 0, b = 0;
+      for (int s = 0; s < stages_; ++s) {
+        a = set_[s] >> tie.a & 1 ? s % groups_ : a;
+        b = set_[s] >> tie.b & 1 ? s % groups_ : b;
+      }
+      if (a == b)
+        continue;
+      int64_t bytes = std::max(p_.classes[p_.layers[tie.a].of].costs[form_[a]]->tied,
+                               p_.classes[p_.layers[tie.b].of].costs[form_[b]]->tied);
+      const auto &link = p_.links[formOf(a).kind * p_.kinds.size() + formOf(b).kind];
+      int64_t takes =
+          best({inOneServer(a, b) ? link.inside : link.across}, static_cast<double>(bytes));
+      tied_[a] += takes, tied_[b] += takes;
+    }
     keeps(0);
   }
 
@@ -358,24 +376,27 @@ private:
       int64_t busy = 0, hides = 0, gradients = 0, updates = 0;
       for (int s = g; s < stages_; s += groups_) {
         const Sum &sum = sumOf(s);
-        backward_[s] = times_[s].backward + option.again[size_t(s / groups_)];
-        busy += times_[s].forward + backward_[s] + times_[s].weight;
+        pipeline_.backward[s] = pipeline_.times[s].backward + option.again[size_t(s / groups_)];
+        busy += pipeline_.times[s].forward + pipeline_.backward[s] + pipeline_.times[s].weight;
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
         gradients += sum.gradients, updates += sum.update;
       }
-      int64_t together =
-          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / between(form)));
+      int64_t together = std::max<int64_t>(
+          1, std::min(form.data, kindOf(g).perServer / (form.tensor * apartOf(form))));
       const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
       for (const auto &one : form.syncs)
         if (one.together <= together)
           sync = &one;
       int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
-      exchange -= std::min(exchange, static_cast<int64_t>(p_.hidden * static_cast<double>(hides)));
-      finish_[g] = exchange + updates + tied(g);
+      int64_t hidden = static_cast<int64_t>(p_.hidden * static_cast<double>(hides));
+      if (p_.hides < 1)
+        hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
+      exchange -= std::min(exchange, hidden);
+      pipeline_.finish[g] = exchange + updates + tied_[g];
       double joules = joules_;
       joules_ += option.joules;
       chosen_[g] = &option;
-      if (!useless(m_ * busy + finish_[g] + p_.perStep))
+      if (!useless(m_ * busy + pipeline_.finish[g] + p_.perStep))
         keeps(g + 1);
       else
         ++out_.choices;
@@ -383,44 +404,9 @@ private:
     }
   }
 
-  /// Each pass when its group is free and all has arrived.
-  int64_t simulate() {
-    bool split = schedule_ == PipelineSchedule::ZeroBubble;
-    int64_t most = std::min<int64_t>(m_, groups_);
-    std::array<int64_t, Layers> free{}, forwardLink{}, backwardLink{};
-    std::array<int, Layers> owed{}, held{};
-    for (int s = 0; s < stages_; ++s)
-      for (int i = 0; i < m_; ++i)
-        arrived_[0][s][i] = arrived_[1][s][i] = 0;
-    for (auto [stage, i, forward] : passes_->list) {
-      int g = stage % groups_;
-      int64_t arrival = arrived_[forward][stage][i];
-      for (; split && owed[g] > 0 &&
-             ((forward && held[g] >= most) || free[g] + times_[stage].weight <= arrival);
-           --owed[g], --held[g])
-        free[g] += times_[stage].weight;
-      int64_t takes =
-          forward ? times_[stage].forward : backward_[stage] + (split ? 0 : times_[stage].weight);
-      int64_t end = free[g] = std::max(free[g], arrival) + takes;
-      if (forward)
-        ++held[g];
-      else
-        split ? ++owed[g] : --held[g];
-      int64_t &link = (forward ? forwardLink : backwardLink)[stage];
-      for (int other : forward ? fed_[stage] : feeds_[stage]) {
-        link = std::max(link, end) + times_[forward ? stage : other].send;
-        arrived_[forward][other][i] = std::max(arrived_[forward][other][i], link);
-      }
-    }
-    int64_t step = 0;
-    for (int g = 0; g < groups_; ++g)
-      step = std::max(step, free[g] + owed[g] * times_[g].weight + finish_[g]);
-    return std::max(step + p_.perStep, p_.leastStep);
-  }
-
   void finished() {
     ++out_.simulated;
-    int64_t step = simulate();
+    int64_t step = std::max(passes_->run(pipeline_) + p_.perStep, p_.leastStep);
     double worth = value(step);
     const auto &limits = p_.limits;
     double seconds = static_cast<double>(step) * 1e-12;
@@ -476,19 +462,17 @@ private:
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;
   int groups_ = 1, chunks_ = 1, stages_ = 1;
   int64_t m_ = 1;
-  const Passes *passes_ = nullptr;
+  Passes *passes_ = nullptr;
   std::map<std::vector<uint32_t>, Options> cache_;
   std::vector<Options *> direct_; ///< without chunks: [group * forms + form << n | layers]
   std::array<Mask, Layers> set_{};
   std::array<Id, Layers> form_{};
-  std::array<int64_t, Layers> first_{}, backward_{}, finish_{};
-  std::array<StageTimes, Layers> times_{};
-  std::array<std::vector<int>, Layers> feeds_, fed_;
+  std::array<int64_t, Layers> first_{}, tied_{};
+  Passes::Pipeline pipeline_;
   std::array<const Option *, Layers> chosen_{};
   std::vector<int64_t> used_;
   int64_t devices_ = 0;
   double price_ = 0, tdp_ = 0, watts_ = 0, joules_ = 0;
-  int64_t arrived_[2][Layers][Microbatches];
 };
 
 } // namespace

@@ -295,7 +295,7 @@ std::optional<PlacementPlan> Session::placement() {
   }
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   const PlacementProblem::Form &form = plan.problem.forms[plan.result.plan->stages.front().form];
-  if (auto whole = wholeAt({form.tensor, 1, form.sequence, false}))
+  if (auto whole = wholeAt({form.tensor, 1, form.sequence, false, ""}))
     for (const std::string &remark : *whole)
       plan.assumptions.push_back(remark);
   return plan;
