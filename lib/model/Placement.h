@@ -136,7 +136,7 @@ struct PlacementProblem {
 
   /// Two layers that have a parameter in common (an embedding and the logits). In different device groups each has a copy, and
   /// after the last micro-batch both groups add up its gradient: `Cost::tied` bytes of each device there and back at once, on
-  /// the link between the groups, which nothing hides.
+  /// the link between the groups, in its slower direction, which nothing hides.
   struct Tie {
     Id a = 0, b = 0; ///< a < b
   };

@@ -295,11 +295,16 @@ private:
       if (g == h)
         continue;
       Id a = plan_.stages[g].form, b = plan_.stages[h].form;
-      const PlacementProblem::Link &link =
-          problem_.links[problem_.forms[a].kind * problem_.kinds.size() + problem_.forms[b].kind];
-      int64_t bytes = std::max(problem_.cost(tie.a, a)->tied, problem_.cost(tie.b, b)->tied);
-      int64_t takes =
-          timeOf({inServer(g, h) ? link.inside : link.across}, static_cast<double>(bytes));
+      auto bytes = static_cast<double>(
+          std::max(problem_.cost(tie.a, a)->tied, problem_.cost(tie.b, b)->tied));
+      bool inside = inServer(g, h);
+      int64_t takes = 0;
+      for (auto [from, to] : {std::pair{a, b}, {b, a}}) {
+        const PlacementProblem::Link &link =
+            problem_
+                .links[problem_.forms[from].kind * problem_.kinds.size() + problem_.forms[to].kind];
+        takes = std::max(takes, timeOf({inside ? link.inside : link.across}, bytes));
+      }
       worth.times[g].finish += takes, worth.times[h].finish += takes;
     }
   }

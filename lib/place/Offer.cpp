@@ -474,30 +474,13 @@ private:
       assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
                          "anything",
                          dropped_));
-    others();
+    for (const std::string &text : assumedOfChoices(p, request_.space.offloadActivations))
+      assume(text);
     if (shards)
       assume("what a stage receives in parts is put together without more time");
     for (const Cluster &group : request_.groups)
       for (const std::string &text : group.assumptions)
         assume(text);
-  }
-
-  /// Of what is offered besides degrees.
-  void others() {
-    bool ring = false, host = request_.space.offloadActivations, divided = false;
-    for (const PlacementProblem::Form &form : problem().forms) {
-      ring |= form.ringOverlap;
-      host |= form.hostStates || form.hostWeights;
-      divided |= form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
-    }
-    if (ring)
-      assume("tensor_overlap ring: products in as many pieces as devices take no longer, and "
-             "exchanging a piece takes no core from them");
-    if (host)
-      assume("offload: the link to the host carries both directions at once, and nothing but what "
-             "is offloaded; two buffers of a layer are on the device");
-    if (divided)
-      assume("experts and tables that replicas divide are as busy on each of them");
   }
 
   const OfferRequest &request_;

@@ -38,6 +38,8 @@ bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &for
 
 /// Kinds of devices, links between them, and what is said of the problem as a whole.
 void addDevices(const OfferRequest &request, PlacementProblem &problem);
+/// What is assumed of the forms' choices besides degrees; `activations` may be offloaded.
+std::vector<std::string> assumedOfChoices(const PlacementProblem &problem, bool activations);
 /// Input of a step that comes no faster than its loaders deliver it: `leastStep`, or more of
 /// `perStep` where nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addLoading(const OfferRequest &request, const WorkGraph &work,

@@ -81,4 +81,24 @@ std::string addLoading(const OfferRequest &request, const WorkGraph &work,
                      ahead > 0 ? "beside the step before it" : "before the step begins");
 }
 
+std::vector<std::string> assumedOfChoices(const PlacementProblem &problem, bool activations) {
+  std::vector<std::string> all;
+  bool ring = false, host = activations, divided = false;
+  for (const PlacementProblem::Form &form : problem.forms) {
+    ring |= form.ringOverlap;
+    host |= form.hostStates || form.hostWeights;
+    divided |= form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
+  }
+  if (ring)
+    all.push_back("tensor_overlap ring: products in as many pieces as devices take no longer, and "
+                  "exchanging a piece takes no core from them");
+  if (host)
+    all.push_back(
+        "offload: the link to the host carries both directions at once, and nothing but what "
+        "is offloaded; two buffers of a layer are on the device");
+  if (divided)
+    all.push_back("experts and tables that replicas divide are as busy on each of them");
+  return all;
+}
+
 } // namespace accord

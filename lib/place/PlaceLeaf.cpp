@@ -181,12 +181,21 @@ double Shape::choose(const std::vector<Placed> &stages, Placement &plan,
     work.update += sums.update, work.gradients += sums.gradients;
     times[s].backward -= options[s % p].list[0].again[s / p];
   }
+  std::vector<int64_t> tied(p); // with what another group keeps
+  for (size_t g = 0; g < p; ++g) {
+    StageWork work = works[g];
+    for (int64_t again : options[g].list[0].again)
+      work.backward += again;
+    tied[g] = times[g].finish - finishOf(problem_, stages[g].form, work,
+                                         togetherOf(problem_, stages[g].form, groups_));
+  }
   std::vector<StageTimes> bare = times;
   auto finish = [&](size_t g, const KeepOption &option) {
     StageWork work = works[g];
     for (int64_t again : option.again)
       work.backward += again;
-    return finishOf(problem_, stages[g].form, work, togetherOf(problem_, stages[g].form, groups_));
+    return tied[g] +
+           finishOf(problem_, stages[g].form, work, togetherOf(problem_, stages[g].form, groups_));
   };
   auto put = [&](size_t g, const std::vector<int64_t> &again, int64_t finishes) {
     for (size_t c = 0; c < again.size(); ++c)

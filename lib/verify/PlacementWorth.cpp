@@ -347,10 +347,15 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     if (at[0] == at[1])
       continue;
     Id one = plan.stages[at[0]].form, two = plan.stages[at[1]].form;
-    const auto &link = p.links[p.forms[one].kind * p.kinds.size() + p.forms[two].kind];
     auto shared = static_cast<double>(
         std::max(p.classOf(tie.a).costs[one]->tied, p.classOf(tie.b).costs[two]->tied));
-    int64_t takes = leastTime({oneServer(at[0], at[1]) ? link.inside : link.across}, shared);
+    size_t n = p.kinds.size(), there = p.forms[one].kind, back = p.forms[two].kind;
+    bool inside = oneServer(at[0], at[1]);
+    auto takesOn = [&](const PlacementProblem::Link &link) {
+      return leastTime({inside ? link.inside : link.across}, shared);
+    };
+    int64_t takes =
+        std::max(takesOn(p.links[there * n + back]), takesOn(p.links[back * n + there]));
     for (size_t g : at)
       pipeline.stages[g].finish += takes;
   }

@@ -151,6 +151,8 @@ TEST(PlaceProperty, OrderOfLayersDoesNotMatter) {
     }
     for (auto &edge : turned.edges)
       edge.from = to[edge.from], edge.to = to[edge.to];
+    for (auto &tie : turned.ties)
+      tie = {std::min(to[tie.a], to[tie.b]), std::max(to[tie.a], to[tie.b])};
     ASSERT_TRUE(check(turned).empty());
     Answer before = answer(problem, 14), after = answer(turned, 14);
     if (std::isinf(before.value))
