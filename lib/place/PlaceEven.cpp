@@ -178,7 +178,9 @@ double Shape::evenBound() {
       // More recomputation hides more of the exchange, but not more than it takes.
       int64_t rest = std::max<int64_t>(0, *must - again);
       pass += rest, work.backward += problem_.hidden <= 1 ? rest : 0;
-      int64_t finish = finishOf(problem_, form, work, togetherOf(problem_, form));
+      int64_t finish = finishOf(problem_, form, work, togetherOf(problem_, form, groups_));
+      if (g == 0 || g + 1 == groups_) // the ends of the chain are in different groups
+        finish += tiesAtLeast(form, g == 0 ? 0 : space_.last() - 1, g == 0 ? 1 : space_.last());
       mine.push_back(front + microbatches_ * pass + std::max(drain, finish));
     }
     if (mine.empty())

@@ -82,7 +82,7 @@ std::optional<EvenPlans> Shape::evenPlans(const Middle &middle) const {
                               static_cast<uint32_t>(middle.first) + 1);
   const PlacementProblem::Sync *sync = nullptr;
   for (const PlacementProblem::Sync &each : one.syncs)
-    if (!sync || each.together <= togetherOf(problem_, form))
+    if (!sync || each.together <= togetherOf(problem_, form, groups_))
       sync = &each;
   for (size_t g = 0; g < works.size(); ++g) {
     EvenPlans::Group group{held_[g], {}, {}, {}};

@@ -16,7 +16,7 @@ using Held = std::vector<std::vector<int64_t>>;
 struct KeepOption {
   std::vector<std::vector<uint32_t>> keeps;
   std::vector<int64_t> again; ///< by part
-  double joules = 0;          ///< of the least of `Sums::joules` more
+  double joules = 0;          ///< of what is computed again; 0 for `Times` and `Distinct`
 };
 
 /// A multiple-choice knapsack: least recomputation with resident + inFlight * kept + working <=
@@ -32,10 +32,11 @@ public:
                                     int64_t memory);
 
   enum class Which : uint8_t {
-    Least, ///< one: the least sum of recomputation
-    Times, ///< for each choice one that takes no longer in any part
-    Front, ///< and no more energy
-    All    ///< whatever differs in time or energy
+    Least,    ///< one: the least sum of recomputation
+    Times,    ///< for each choice one that takes no longer in any part
+    Front,    ///< and no more energy
+    Distinct, ///< whatever differs in time
+    All       ///< whatever differs in time or energy
   };
   struct Options {
     std::vector<KeepOption> list; ///< least recomputation first

@@ -115,6 +115,7 @@ private:
   std::optional<StageBound> stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
                                     int64_t memory);
   int64_t transferAtLeast(Id form, int64_t bytes, int64_t stage) const;
+  int64_t tiesAtLeast(Id form, uint32_t from, uint32_t to) const;
   Span extend(const Span &behind, const StageBound &stage, int64_t at) const;
   double value(double step, const Rates &rates) const {
     return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_);
@@ -145,6 +146,8 @@ private:
   /// Least value of a plan with these stages that was judged, infinite if none was. Unless all
   /// choices of what is kept were looked at, `complete_` is unset.
   double leaf(const std::vector<Placed> &stages, bool exhaustive);
+  double choose(const std::vector<Placed> &stages, Placement &plan,
+                const std::vector<Keeps::Options> &options, bool exhaustive);
   int64_t stepAtLeast(const PlacementWorth &worth, const StageEdges &edges) const;
 
   const Space &space_;

@@ -3,6 +3,7 @@
 #include "lib/import/LoadGraphs.h"
 #include "lib/syntax/Parser.h"
 #include "lib/verify/Load.h"
+#include "lib/verify/LoadBound.h"
 #include "test/unit/SharedData.h"
 #include <algorithm>
 #include <cmath>
@@ -194,6 +195,10 @@ void againstBruteForce(bool overlap, int count) {
     BruteForce brute(p);
     LoadResult result = leastLoad(p);
     SCOPED_TRACE(i);
+    using Says = LoadBoundProof::Says;
+    ASSERT_EQ(proveLoadBound(p, brute.best).says, Says::Holds);
+    if (brute.best < INT64_MAX)
+      ASSERT_EQ(proveLoadBound(p, brute.best + 1).says, Says::Broken);
     if (brute.best == INT64_MAX) {
       ASSERT_EQ(result.status, LoadResult::Status::Infeasible);
       ASSERT_EQ(result.leastMemory, brute.memory == INT64_MAX ? 0 : brute.memory);
@@ -240,6 +245,8 @@ TEST(LoadTest, LittleWorkStillAnswersWithABound) {
     little.effort = 0;
     LoadResult quick = leastLoad(p, little), best = leastLoad(p);
     EXPECT_EQ(faults(p, quick), "");
+    EXPECT_NE(proveLoadBound(p, std::max<int64_t>(1, quick.bound), 3).says,
+              LoadBoundProof::Says::Broken);
     if (quick.status == LoadResult::Status::Feasible) {
       EXPECT_LE(quick.bound, best.load);
       EXPECT_GE(quick.load, best.load);
