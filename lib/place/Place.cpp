@@ -81,7 +81,7 @@ private:
     int64_t enough = answer_.budget - answer_.budget / 5;
     for (size_t i = 0; i < std::min(tried.size(), MostTried) && !answer_.over(); ++i)
       if (tried[i].bound < answer_.value && answer_.budget > enough)
-        Shape(space_, keeps_, tried[i], answer_).seed();
+        Shape(space_, keeps_, tried[i], answer_).seed(false);
   }
 
   /// Bounds and first plans, by increasing bound.

@@ -1,5 +1,6 @@
 #include "lib/verify/PlacementBound.h"
 #include "lib/verify/PlacementConfigurations.h"
+#include "lib/verify/PlacementEven.h"
 #include "lib/verify/PlacementStages.h"
 #include "lib/verify/PlacementWorth.h"
 #include <algorithm>
@@ -286,8 +287,17 @@ private:
     };
     if (c.chunks > 1) {
       for (int64_t groups = 1; groups <= most; ++groups)
-        if (allowed(c, groups))
-          open.push_back({at, groups, 0});
+        if (allowed(c, groups)) {
+          State state{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
+          if (cuts.chain() && c.forms.size() == 1) {
+            double step = evenStep(p, c, groups, work);
+            if (std::isinf(step))
+              continue; // nothing fits
+            state.ends = static_cast<int64_t>(std::min(step, 4e18));
+            state.used[p.forms[c.forms[0]].kind] = groups * p.forms[c.forms[0]].devices();
+          }
+          leave(groups, {state});
+        }
       return true;
     }
     Table table;
