@@ -1,5 +1,6 @@
 #include "lib/place/Offer.h"
 #include "lib/cost/Estimate.h"
+#include "lib/place/FittedPrices.h"
 #include "lib/solve/ScheduleStep.h"
 #include <algorithm>
 #include <cmath>
@@ -79,8 +80,18 @@ private:
       kind.location =
           origin != memory.origins.end() ? origin->second.location : group.machine.location;
       p.kinds.push_back(std::move(kind));
-      p.perMicrobatch = std::max(p.perMicrobatch, picoseconds(group.machine.host.microbatch));
-      p.perStep = std::max(p.perStep, picoseconds(group.machine.host.step));
+      prices_.push_back(FittedPrices::of(group, request_.eightBit));
+      const auto &fitted = prices_.back();
+      const Machine::HostCost &host = group.machine.host;
+      p.perMicrobatch = std::max(p.perMicrobatch,
+                                 picoseconds(fitted ? fitted->perMicrobatch() : host.microbatch));
+      p.perStep = std::max(p.perStep, picoseconds(fitted ? fitted->perStep() : host.step));
+      if (!fitted)
+        continue;
+      // Of several calibrations, what hides less.
+      bool isFirst = prices_.size() == 1;
+      p.hides = isFirst ? fitted->hiding().hides : std::min(p.hides, fitted->hiding().hides);
+      p.hidden = isFirst ? fitted->hiding().hidden : std::min(p.hidden, fitted->hiding().hidden);
     }
   }
 
@@ -162,7 +173,9 @@ private:
         const Cluster &a = request_.groups[from], &b = request_.groups[to];
         PlacementProblem::Link link;
         double sharers = static_cast<double>(std::max(a.devicesPerServer, b.devicesPerServer));
-        if (from == to && !a.fabric.levels.empty()) {
+        if (from == to && prices_[from])
+          link = prices_[from]->link();
+        else if (from == to && !a.fabric.levels.empty()) {
           link.inside = line(a.fabric.levels.front(), 1);
           link.across = a.servers > 1 ? line(a.fabric.levels.back(), sharers) : link.inside;
         }
@@ -189,7 +202,17 @@ private:
           price(std::move(std::get<WorkGraph>(graph)), request_.groups[kind], share.tensor);
       if (!priced)
         return std::nullopt;
-      all.push_back(layerUses(layering_, priced->graph, priced->costs, priced->schedule));
+      std::vector<OperationTime> times;
+      if (prices_[kind]) {
+        auto fitted = prices_[kind]->times(priced->graph, share.tensor);
+        if (auto *issue = std::get_if<Issue>(&fitted)) {
+          issues_ = {*issue};
+          return std::nullopt;
+        }
+        times = std::move(std::get<std::vector<OperationTime>>(fitted));
+      }
+      all.push_back(layerUses(layering_, priced->graph, priced->costs, priced->schedule,
+                              prices_[kind] ? &times : nullptr));
     }
     return all;
   }
@@ -243,7 +266,7 @@ private:
           if (data > devices / share.tensor || request_.batch / microbatch % data != 0)
             continue;
           auto [at, isNew] = traffics.try_emplace({share.tensor, data});
-          if (isNew && data > 1) {
+          if (isNew && data > 1 && !prices_[kind]) {
             auto made = traffic(group, share.tensor, data, divided);
             if (!made)
               return false;
@@ -275,9 +298,11 @@ private:
       weights += static_cast<double>(uses.front()[c].weights) * count;
       gradients += static_cast<double>(uses.front()[c].gradients) * count;
     }
-    if (form.data > 1) {
-      double perGradient = gradients > 0 ? weights / gradients : 0,
-             perWeight = weights > 0 ? gradients / weights : 0;
+    double perGradient = gradients > 0 ? weights / gradients : 0,
+           perWeight = weights > 0 ? gradients / weights : 0;
+    if (prices_[form.kind]) {
+      prices_[form.kind]->exchange(form, perGradient);
+    } else if (form.data > 1) {
       std::vector<LinearTime> ways = traffic.allReduce;
       if (form.zero == 1)
         ways = both(traffic.scatter, scaled(traffic.gather, 1, perGradient));
@@ -317,13 +342,14 @@ private:
     double tensor = static_cast<double>(form.tensor);
     cost.joules = use.joules * microbatches * tensor +
                   use.joulesUpdate * tensor * (form.zero >= 1 ? 1 : static_cast<double>(form.data));
-    int64_t first = use.backward + use.weight;
+    int64_t first = use.forward + use.backward + use.weight;
     double most = 0;
     for (size_t policy = 0; policy < uses.size(); ++policy) {
       const LayerUse &other = uses[policy][cls];
       PlacementProblem::Keep keep;
       keep.policy = request_.space.recomputes[policy];
-      keep.again = std::max<int64_t>(0, other.backward + other.weight + other.again - first);
+      keep.again =
+          std::max<int64_t>(0, other.forward + other.backward + other.weight + other.again - first);
       keep.kept = other.kept;
       keep.working =
           other.working + (form.zero >= 2 ? use.gradients : 0) + (form.zero >= 3 ? use.weights : 0);
@@ -376,6 +402,11 @@ private:
       late |= form.zero > 1 && form.data > 1;
       shards |= form.tensor > 1;
     }
+    for (const auto &fitted : prices_)
+      if (fitted)
+        assume(fmt::format("times of operations, transfers and exchanges: by the parameters of the "
+                           "calibration '{}'",
+                           fitted->source()));
     if (replicas)
       assume(fmt::format("gradients are exchanged behind up to {:.0f} % of the last micro-batch's "
                          "backward pass",
@@ -383,8 +414,9 @@ private:
     if (divided)
       assume("ZeRO divides states and update evenly among the replicas of a stage");
     if (late)
-      assume("ZeRO 2 and 3 scatter gradients in each micro-batch, ZeRO 3 gathers the stage's "
-             "weights before each pass; neither is hidden");
+      assume(std::string("ZeRO 2 and 3 scatter gradients in each micro-batch, ZeRO 3 gathers the "
+                         "stage's weights before each pass; ") +
+             (prices_.front() ? "what hides of either is the calibration's" : "neither is hidden"));
     assume("transfers between stages stop the stage that receives them; each device sends its "
            "part, and the devices of a server share its network");
     if (shards)
@@ -398,7 +430,8 @@ private:
   Offer out_;
   Layering layering_;
   std::vector<Issue> issues_;
-  std::optional<Issue> left_; ///< why the first degree was left out
+  std::vector<std::optional<FittedPrices>> prices_; ///< by kind, of calibrated machines
+  std::optional<Issue> left_;                       ///< why the first degree was left out
 };
 
 } // namespace
