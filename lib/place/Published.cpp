@@ -31,18 +31,18 @@ public:
     workload_ = std::get<calibrate::Workload>(described);
     if (!isConfigured(row_) || case_.candidates.size() != 1)
       return leftOut("it does not state all degrees, micro-batch and batch");
-    if (case_.candidates.front().exchanged > 0 && layout().data > 1)
-      return leftOut("its tables are spread over the devices");
+    if (case_.candidates.front().exchanged > 0)
+      return leftOut("how its tables are spread over the devices is no form of a placement");
     if (auto why = degrees(); !why.empty())
       return leftOut(why);
-    OfferRequest request = this->request();
-    auto made = offer(request);
+    request_ = request();
+    auto made = offer(request_);
     if (auto *issues = std::get_if<std::vector<Issue>>(&made))
       return issues->front();
     const PlacementProblem &problem = std::get<Offer>(made).problem;
     if (std::vector<Issue> wrong = check(problem); !wrong.empty())
       return wrong.front();
-    auto plan = even(problem);
+    auto plan = even(problem, layout().zero, workload_.recompute);
     if (auto *why = std::get_if<std::string>(&plan))
       return leftOut(*why);
     const Placement &forced = std::get<Placement>(plan);
@@ -54,7 +54,7 @@ public:
     run.what = describe(problem, forced);
     run.measured = case_.seconds;
     run.forced = loaded(static_cast<double>(worth.step) * 1e-12);
-    run.memory = *std::max_element(worth.memory.begin(), worth.memory.end());
+    run.memory = leastMemory(problem, forced);
     run.capacity = problem.kinds.front().memory;
     if (options_.choose) {
       PlaceOptions how;
@@ -143,9 +143,13 @@ private:
     space.data = {at_.data};
     space.microbatches = {at_.microbatch};
     space.zero = {layout().zero};
+    if (!statesZero() && layout().zero == 0)
+      space.zero.push_back(1);
     space.recomputes = {"none"};
     if (policy != "none")
       space.recomputes.push_back(policy);
+    else if (!statesPolicy())
+      space.recomputes = {"none", "selective", "full"};
     space.schedules = {at_.chunks > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB};
     space.chunks = {at_.chunks > 1 ? at_.chunks : 2};
     if (options_.choose)
@@ -180,9 +184,34 @@ private:
       add(space.chunks, chunks);
   }
 
-  std::variant<Placement, std::string> even(const PlacementProblem &problem) const {
+  /// What the row states of recomputation and of ZeRO; else either is open.
+  bool statesPolicy() const {
+    return row_.recompute == "none" || row_.recompute == "selective" || row_.recompute == "full";
+  }
+  bool statesZero() const { return !row_.zero_stage.empty() && row_.zero_stage != "not stated"; }
+
+  /// The peak of the fullest device. Where the row does not state how memory was saved, of the way
+  /// that needs least.
+  int64_t leastMemory(const PlacementProblem &problem, const Placement &forced) const {
+    auto peak = [&](const Placement &plan) {
+      std::vector<std::vector<uint32_t>> edges;
+      PlacementWorth worth = stagesOf(problem, plan, edges);
+      return *std::max_element(worth.memory.begin(), worth.memory.end());
+    };
+    int64_t least = peak(forced);
+    for (int zero : {layout().zero, 1})
+      for (const std::string &policy : request_.space.recomputes)
+        if ((zero == layout().zero || !statesZero()) &&
+            (policy == workload_.recompute || !statesPolicy()))
+          if (auto plan = even(problem, zero, policy); auto *one = std::get_if<Placement>(&plan))
+            least = std::min(least, peak(*one));
+    return least;
+  }
+
+  std::variant<Placement, std::string> even(const PlacementProblem &problem, int zero,
+                                            const std::string &policy) const {
     Id form = 0;
-    while (form < problem.forms.size() && !isOurs(problem.forms[form]))
+    while (form < problem.forms.size() && !isOurs(problem.forms[form], zero))
       ++form;
     if (form == problem.forms.size())
       return "no form of the problem is its own";
@@ -210,16 +239,16 @@ private:
         return fmt::format("'{}' cannot run so", problem.layers[id].name);
       uint32_t keep = 0;
       for (uint32_t k = 0; k < cost->keeps.size(); ++k)
-        if (cost->keeps[k].policy == workload_.recompute)
+        if (cost->keeps[k].policy == policy)
           keep = k;
       plan.stages[stage].keeps.push_back(keep);
     }
     return plan;
   }
-  bool isOurs(const PlacementProblem::Form &form) const {
+  bool isOurs(const PlacementProblem::Form &form, int zero) const {
     return form.tensor == at_.tensor && form.sequence == workload_.sequence &&
            form.data == at_.data && form.microbatch == at_.microbatch &&
-           (form.data == 1 || form.zero == layout().zero);
+           (form.data == 1 || form.zero == zero);
   }
 
   std::string describe(const PlacementProblem &problem, const Placement &plan) const {
@@ -251,6 +280,7 @@ private:
   const PublishedOptions &options_;
   calibrate::Workload workload_;
   Degrees at_{};
+  OfferRequest request_;
 };
 
 } // namespace

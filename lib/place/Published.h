@@ -8,9 +8,11 @@
 namespace accord {
 
 struct PublishedRun {
-  std::string id, what;              ///< what: "tensor 8, pipeline 12, data 4, micro-batch 1, full"
-  double measured = 0, forced = 0;   ///< seconds of a step
-  int64_t memory = 0, capacity = 0;  ///< bytes of a device
+  std::string id, what;            ///< what: "tensor 8, pipeline 12, data 4, micro-batch 1, full"
+  double measured = 0, forced = 0; ///< seconds of a step
+  /// Bytes of a device. Where the row does not state what is computed again, or a stage of ZeRO,
+  /// the memory is that of the way that needs least.
+  int64_t memory = 0, capacity = 0;
   std::optional<double> free, bound; ///< of the plan chosen freely; seconds
   std::string freeWhat;
   double error() const { return forced / measured - 1; }
@@ -31,7 +33,7 @@ bool isConfigured(const calibrate::Row &row);
 /// Its stages have equally many blocks, what stands before them is in the first stage and what
 /// stands behind them in the last. Issue A0468: the row does not say how it was run, or no
 /// placement says it (micro-batches that do not divide the batch, stages that do not divide the
-/// blocks, tables that are spread over the devices).
+/// blocks, tables that dwarf the rest).
 std::variant<PublishedRun, Issue> publishedRun(calibrate::GraphProfiler &profiler,
                                                const calibrate::Row &row,
                                                const calibrate::Case &one, const Machine &machine,

@@ -62,7 +62,10 @@ std::string strata(const std::vector<Line> &lines) {
     out += fmt::format("| {} | {} | {} | {:.1f} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
                        study.name, s.rows, percent(s.seen, s.rows), 100 * s.worst,
                        percent(s.other, s.unseen), percent(s.closedSeen, s.rows),
-                       percent(s.closedUnseen, s.unseen), study.gate, met ? "met" : "missed",
+                       percent(s.closedUnseen, s.unseen), study.gate,
+                       !s.unseen ? "-"
+                       : met     ? "met"
+                                 : "missed",
                        s.outOfMemory, s.chosen, percent(s.gain, s.chosen), s.slower);
   }
   return out;
@@ -124,7 +127,11 @@ std::string publishedPage(calibrate::GraphProfiler &profiler,
       "fitted to measured steps ([accuracy](accuracy.md)). Written by `scripts/published.sh`, "
       "which needs a table of measured steps;\n"
       "the table is not part of the repository.\n\n"
-      "*Seen*: mean of |forced / measured - 1| in percent, fitted to all rows of a study; *worst* "
+      "Memory is the peak of the fullest device; where a row does not state what was computed "
+      "again "
+      "or a stage of ZeRO, of the way that needs least.\n"
+      "\n*Seen*: mean of |forced / measured - 1| in percent, fitted to all rows of a study; "
+      "*worst* "
       "of them; *unseen*: fitted to the half of them\n"
       "that the row is not in, which the gate is for. *Closed form*: the same by "
       "`accord calibrate`. *Out of memory*: runs that the plan's memory\n"
