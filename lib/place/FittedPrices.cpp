@@ -86,25 +86,29 @@ PlacementProblem::Link FittedPrices::link() const {
   return {line(false), line(across_)};
 }
 
-void FittedPrices::exchange(PlacementProblem::Form &form, double perGradient) const {
-  if (form.data <= 1)
-    return;
+double FittedPrices::half(const PlacementProblem::Form &form, int64_t together) const {
   auto n = static_cast<double>(form.data);
   calibrate::Layout layout = this->layout(static_cast<double>(form.tensor), n);
-  // A gather or a scatter; an all-reduce is two.
-  double half = picoseconds((n - 1) / n / calibrate::exchangeBandwidth(layout, parameters_));
-  double waits = 1 - hiding().hides, perWeight = perGradient > 0 ? 1 / perGradient : 0;
-  double once = form.zero == 0   ? 2 * half
-                : form.zero == 1 ? half * (1 + perGradient)
-                : form.zero == 2 ? half * perGradient
-                                 : half;
-  auto together =
-      std::max<int64_t>(1, std::min(form.data, static_cast<int64_t>(perServer_) / form.tensor));
-  form.syncs = {{together, {{0, once}}}};
-  if (form.zero == 2) // half of it in each pass
-    form.gather = {{0, waits * half * perWeight / 2}};
-  else if (form.zero >= 3)
-    form.gather = {{0, waits * half}};
+  return picoseconds(
+      (n - 1) / n /
+      calibrate::exchangeBandwidth(layout, static_cast<double>(together), parameters_));
+}
+
+std::vector<LinearTime> FittedPrices::exchange(const PlacementProblem::Form &form, int64_t together,
+                                               double perGradient) const {
+  double one = half(form, together);
+  return {{0, form.zero == 0   ? 2 * one
+              : form.zero == 1 ? one * (1 + perGradient)
+              : form.zero == 2 ? one * perGradient
+                               : one}};
+}
+
+std::vector<LinearTime> FittedPrices::gather(const PlacementProblem::Form &form, int64_t together,
+                                             double perWeight) const {
+  double waits = (1 - hiding().hides) * half(form, together);
+  if (form.zero < 2)
+    return {};
+  return {{0, form.zero == 2 ? waits * perWeight / 2 : waits}}; // half of a scatter in each pass
 }
 
 Seconds FittedPrices::perMicrobatch() const {

@@ -22,10 +22,15 @@ public:
   std::variant<std::vector<OperationTime>, Issue> times(const WorkGraph &graph,
                                                         int64_t tensor) const;
   PlacementProblem::Link link() const;
-  /// `Form::syncs` and `Form::gather` of a form with several replicas: ZeRO 2 scatters gradients in
-  /// every micro-batch, ZeRO 3 gathers weights in every pass, of which the share that nothing hides
-  /// counts. `perGradient`: bytes of weights for each of gradients.
-  void exchange(PlacementProblem::Form &form, double perGradient) const;
+  /// Of a form with several replicas, `together` in each server: an exchange of its gradients, for
+  /// `perGradient` bytes of weights to one of gradients, and what each pass gathers of weights or
+  /// scatters of gradients, `perWeight` to one of weights. ZeRO 2 scatters gradients in every
+  /// micro-batch, ZeRO 3 gathers weights in every pass; of either the share that nothing hides
+  /// counts.
+  std::vector<LinearTime> exchange(const PlacementProblem::Form &form, int64_t together,
+                                   double perGradient) const;
+  std::vector<LinearTime> gather(const PlacementProblem::Form &form, int64_t together,
+                                 double perWeight) const;
   calibrate::Hiding hiding() const { return calibrate::hidingOf(parameters_); }
   Seconds perMicrobatch() const;
   Seconds perStep() const;
@@ -33,6 +38,8 @@ public:
 
 private:
   calibrate::Layout layout(double tensor, double data) const;
+  /// Picoseconds a byte of a gather or a scatter; an all-reduce is two.
+  double half(const PlacementProblem::Form &form, int64_t together) const;
 
   Machine machine_;
   calibrate::Parameters parameters_{};

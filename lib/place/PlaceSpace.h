@@ -10,7 +10,7 @@ using Id = PlacementProblem::Id;
 /// Sums over a set of layers in one form. Recomputation is counted with the least of each layer.
 struct Sums {
   int64_t forward = 0, backward = 0, weight = 0, again = 0, mostAgain = 0, update = 0;
-  int64_t resident = 0, gradients = 0, weights = 0;
+  int64_t resident = 0, gradients = 0, weights = 0, hostResident = 0;
   int64_t kept = 0;      ///< where nothing more is computed again than must be in roomy memory
   int64_t keptLeast = 0; ///< where as little as possible is kept
   double joules = 0;     ///< least of each layer
@@ -47,6 +47,7 @@ public:
   uint64_t classesOf(uint32_t from, uint32_t to) const { return hash_[to] - hash_[from]; }
   int64_t count(uint32_t from, uint32_t to) const { return size_[to] - size_[from]; }
   std::vector<Id> layersBetween(uint32_t from, uint32_t to) const;
+  bool holds(uint32_t from, uint32_t to, Id layer) const; ///< `layersBetween` has it
   /// Sets with one layer more.
   const std::vector<uint32_t> &above(uint32_t node) const {
     return above_.empty() ? none_ : above_[node];

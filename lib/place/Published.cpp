@@ -176,6 +176,7 @@ private:
     for (int64_t size = 1; size <= 8; size *= 2)
       if (at_.batch % size == 0)
         add(space.microbatches, size);
+    std::sort(space.microbatches.begin(), space.microbatches.end());
     for (const char *policy : {"selective", "full"})
       add(space.recomputes, std::string(policy));
     add(space.schedules, PipelineSchedule::OneFOneB);

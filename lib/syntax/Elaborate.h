@@ -30,6 +30,7 @@ struct Degrees {
   bool sequence =
       false; ///< the devices of `tensor` divide what lies between the layers along the sequence
   bool expert = false; ///< the devices of `data` divide the experts
+  std::string tables;  ///< and embedding tables: "rows" or "columns" of them; empty: each has all
 };
 
 /// What `search` offers for one degree.
@@ -60,17 +61,24 @@ struct TrainingJob {
   dnn::PrecisionAttr precision;
   dnn::OptimizerKindAttr optimizer;
   std::vector<int64_t> microbatches;
-  SourceRange microbatchAt;                    ///< where the file offers them
+  SourceRange microbatchAt;                               ///< where the file offers them
   bool microbatchStated = false, recomputeStated = false; ///< else they are defaults
-  std::vector<std::string> recomputes{"none"}; ///< candidates, in the file's order
-  std::optional<Loader> loader;                ///< nothing: loading is not looked at
+  std::vector<std::string> recomputes{"none"};            ///< candidates, in the file's order
+  std::optional<Loader> loader;                           ///< nothing: loading is not looked at
   SourceRange loaderAt;
-  std::vector<DegreeChoice> parallel;          ///< as the file offers them
-  std::vector<int64_t> zero;                   ///< stages of ZeRO, ascending; empty: not stated
+  std::vector<DegreeChoice> parallel; ///< as the file offers them
+  std::vector<int64_t> zero;          ///< stages of ZeRO, ascending; empty: not stated
   SourceRange zeroAt;
   std::vector<PipelineSchedule> schedules; ///< in the file's order; empty: not stated
   std::vector<int64_t> chunks;             ///< of `interleaved`
   SourceRange scheduleAt;
+  /// What a placement may choose besides; empty: not stated. In the file's order.
+  std::vector<std::string> offloads;       ///< "none", "optimizer", "activations", "weights"
+  std::vector<std::string> tensorOverlaps; ///< "none", "ring"
+  std::vector<std::string> orders;         ///< "tensor_data_pipeline", "tensor_pipeline_data"
+  std::vector<std::string> transfers;      ///< one of "blocking", "overlapped"
+  std::vector<std::string> tables;         ///< "none", "rows", "columns"
+  SourceRange offloadAt;
   std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
