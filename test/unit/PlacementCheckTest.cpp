@@ -127,6 +127,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
       EXPECT_NE(after([&](P p) { whole[i](p) = bad; }), "") << i << " " << bad;
   std::vector<std::function<double &(P)>> real{
       [](P p) -> double & { return p.hidden; },
+      [](P p) -> double & { return p.hides; },
       [](P p) -> double & { return p.limits.watts; },
       [](P p) -> double & { return p.limits.joules; },
       [](P p) -> double & { return p.limits.price; },
@@ -143,6 +144,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
     for (double bad : {-1.0, kNan, double(INFINITY), 1e300})
       EXPECT_NE(after([&](P p) { real[i](p) = bad; }), "") << i << " " << bad;
   EXPECT_NE(after([](P p) { p.hidden = 1.5; }), "");
+  EXPECT_NE(after([](P p) { p.hides = 1.5; }), "");
 }
 
 /// What is in range alone, but not in sum over layers, micro-batches or transfers.

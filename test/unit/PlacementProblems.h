@@ -144,6 +144,7 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   problem.perStep = one(2) ? 0 : below(50);
   problem.objective =
       one(2) ? PlacementObjective::StepTime : static_cast<PlacementObjective>(below(4));
+  problem.hides = one(2) ? 1 : one(4) ? 0 : 0.7;
   addOtherChoices(problem, seed);
   return problem;
 }
