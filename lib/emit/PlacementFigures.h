@@ -83,6 +83,12 @@ std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const P
 std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement,
                                               const std::vector<StageTransfer> &transfers);
 
+/// All the steps that the job states; 0 steps where it does not.
+struct TrainingFigures {
+  double steps = 0, seconds = 0, joules = 0, price = 0;
+};
+TrainingFigures trainingOf(const PlacementPlan &plan);
+
 /// "tensor 8, pipeline 8 x 3 chunks, data 16": the degrees in a few words.
 std::string degreesText(const PlacementProblem &problem, const Placement &placement);
 

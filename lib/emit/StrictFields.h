@@ -44,11 +44,14 @@ public:
         },
         needed);
   }
-  StrictFields &flag(llvm::StringLiteral key, bool &out) {
-    return read(key, [&](const llvm::json::Value &value, Path at) {
-      auto flag = value.getAsBoolean();
-      return flag ? (out = *flag, true) : (at.report("expected boolean"), false);
-    });
+  StrictFields &flag(llvm::StringLiteral key, bool &out, bool needed = true) {
+    return read(
+        key,
+        [&](const llvm::json::Value &value, Path at) {
+          auto flag = value.getAsBoolean();
+          return flag ? (out = *flag, true) : (at.report("expected boolean"), false);
+        },
+        needed);
   }
   /// Finite and not negative.
   StrictFields &number(llvm::StringLiteral key, double &out, bool needed = true) {

@@ -78,6 +78,7 @@ private:
       auto origin = memory.origins.find("capacity");
       kind.location =
           origin != memory.origins.end() ? origin->second.location : group.machine.location;
+      kind.counted = group.location;
       p.kinds.push_back(std::move(kind));
       p.perMicrobatch = std::max(p.perMicrobatch, picoseconds(group.machine.host.microbatch));
       p.perStep = std::max(p.perStep, picoseconds(group.machine.host.step));

@@ -131,6 +131,11 @@ PlacementPlan fullPlacement(const PlacementShape &shape) {
   }
   plan.whatIf = {{"memory of 'a100_80g' + 10 %", plan.result.value * 0.97},
                  {"network between servers + 10 %", plan.result.value * 0.985}};
+  plan.front = {{"this plan", *plan.result.plan, plan.result.worth}};
+  for (const RunnerUp &other : plan.runnersUp)
+    plan.front.push_back({"at most 512 devices", other.plan, other.worth});
+  plan.samples = 146'484'375, plan.sequence = 2048; // 300e9 tokens
+  plan.sizes = {{"heads", 96}, {"hidden", 12288}, {"seq", 2048}};
   plan.assumptions = {"collectives of a layer do not overlap with it",
                       "all devices of a kind run at one speed"};
   return plan;
