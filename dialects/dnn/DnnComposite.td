@@ -65,7 +65,7 @@ def Dnn_MoeExpertsOp : Dnn_ForwardOp<"moe_experts", 2> {
   let summary = "each expert on its slots[.., experts, capacity, d]: y = w2 gelu(w1 x), or gated w2 (silu(w1 x) * (w3 x))";
   let description = [{
     w1 and w3 are [experts, inner, d], w2 is [experts, d, inner]; the dimensions before the experts are left as they are. All slots are
-    computed: 2 FLOP per point of (.., expert, slot, weights*inner, d) of the 2 or 3 weights. The second result (w1 x, and w3 x
+    computed: 2 FLOP per point of (.., expert, slot, weight, inner, d), for 2 or 3 weights. The second result (w1 x, and w3 x
     behind it along the last dimension) is kept for the gradient.
     ```mlir
     %y, %h = dnn.moe_experts %s, %w1, %w2 : (tensor<?x8x20x16xf32>, tensor<8x32x16xf32>, tensor<8x16x32xf32>)

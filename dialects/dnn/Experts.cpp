@@ -142,10 +142,10 @@ Work accord::dnn::dispatchWork(Operation *op, RankedTensorType x, RankedTensorTy
 
 Work accord::dnn::expertsWork(Operation *op, RankedTensorType slots, RankedTensorType w1, bool gated) {
   SmallVector<int64_t> domain(slots.getShape());
-  int64_t expert = slots.getRank() - 3, row = expert + 2, width = expert + 3;
-  domain.insert(domain.end() - 1, (gated ? 3 : 2) * w1.getDimSize(1));
-  // The rows of all weights are one dimension: where in a weight one of them is stays open.
-  Along rows = with(upTo(row), width), kept = upTo(row), up{expert, -1, width}, down{expert, width};
+  int64_t expert = slots.getRank() - 3, weight = expert + 2, inner = expert + 3, width = expert + 4;
+  domain.insert(domain.end() - 1, {gated ? 3 : 2, w1.getDimSize(1)});
+  // A product for each weight. Where in `kept` a row of one is stays open: two weights share it if gated.
+  Along rows = with(upTo(weight), width), kept = upTo(weight), up{expert, inner, width}, down{expert, width, inner};
   bool backward = isa<MoeExpertsGradOp>(op);
   SmallVector<Along> along =
       backward ? SmallVector<Along>{rows, rows, up, down, kept} : SmallVector<Along>{rows, up, down};
@@ -159,7 +159,7 @@ Work accord::dnn::expertsWork(Operation *op, RankedTensorType slots, RankedTenso
   } else {
     along.push_back(kept);
   }
-  return workOf(op, domain, along, {row, width});
+  return workOf(op, domain, along, {inner, width});
 }
 
 Work accord::dnn::combineWork(Operation *op, RankedTensorType y) {

@@ -82,8 +82,63 @@ bool isLookup(const std::string &kind) {
          kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos;
 }
 
-/// The loop over time that a recurrent layer becomes (the pass expand-recurrent names it).
+/// Of a fused operation the contraction with the most work stands for all of them.
+void describe(const Operation &op, ProfileItem &item) {
+  if (op.parts.empty())
+    return productExtents(op, item);
+  const FusedPart *most = nullptr;
+  for (const FusedPart &part : op.parts)
+    if (part.contraction && (!most || part.flops > most->flops))
+      most = &part;
+  if (most)
+    extents(most->domain, most->tensors, item);
+}
+
+} // namespace
+
 bool isOverTime(const Region &region) { return region.name.find(".time") != std::string::npos; }
+
+std::optional<ProfileItem> itemOf(const Operation &op) {
+  if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
+    return std::nullopt;
+  ProfileItem item;
+  item.phase = op.phase;
+  item.kind = op.kind;
+  item.type = op.type;
+  item.flops = static_cast<double>(op.flops);
+  item.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  if (op.core == CoreKind::Network) {
+    item.work = WorkClass::Collective;
+    item.exchange = op.exchange ? op.exchange->kind : op.kind;
+    // What is reduced, or what all parts together are: the larger of what goes in and comes out.
+    item.payload = op.exchange ? static_cast<double>(op.exchange->payload)
+                               : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
+  } else if (op.contraction) {
+    describe(op, item);
+    if (op.kind.find("attention") != std::string::npos) { // many tiles, none of which is the whole
+      item.batch = item.m = item.n = item.k = 0;
+      item.work = WorkClass::Batched;
+    } else
+      item.work = item.batch > 1 ? WorkClass::Batched : WorkClass::Product;
+  } else if (isLookup(op.kind)) {
+    item.work = WorkClass::Lookup;
+    // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
+    if (op.phase == Phase::WeightGradient)
+      item.bytes = static_cast<double>(op.bytesRead) +
+                   2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
+  } else if (op.kind.starts_with("batch_norm")) {
+    // Statistics of a channel need every sample before any can be normalized (and in the
+    // gradient, two sums before any element): what is read is read twice.
+    item.bytes += static_cast<double>(op.bytesRead);
+  } else if (op.kind.starts_with("softmax")) {
+    item.work = WorkClass::Softmax;
+  } else if (op.kind.starts_with("cross_entropy")) {
+    item.work = WorkClass::Loss;
+  }
+  return item;
+}
+
+namespace {
 
 double flopsBelow(const WorkGraph &graph, RegionId region) {
   double sum = 0;
@@ -145,58 +200,11 @@ private:
         visit(child, place, times * inside, recurrent || isOverTime(graph.regions[op.body]));
       return;
     }
-    if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
-      return;
-    ProfileItem item;
-    item.phase = op.phase;
-    item.place = place;
-    item.kind = op.kind;
-    item.recurrent = recurrent;
-    item.type = op.type;
-    item.flops = static_cast<double>(op.flops);
-    item.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
-    if (op.core == CoreKind::Network) {
-      item.work = WorkClass::Collective;
-      item.exchange = op.exchange ? op.exchange->kind : op.kind;
-      // What is reduced, or what all parts together are: the larger of what goes in and comes out.
-      item.payload = op.exchange ? static_cast<double>(op.exchange->payload)
-                                 : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
-    } else if (op.contraction) {
-      describe(op, item);
-      if (op.kind.find("attention") !=
-          std::string::npos) { // many tiles, none of which is the whole
-        item.batch = item.m = item.n = item.k = 0;
-        item.work = WorkClass::Batched;
-      } else
-        item.work = item.batch > 1 ? WorkClass::Batched : WorkClass::Product;
-    } else if (isLookup(op.kind)) {
-      item.work = WorkClass::Lookup;
-      // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
-      if (op.phase == Phase::WeightGradient)
-        item.bytes = static_cast<double>(op.bytesRead) +
-                     2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
-    } else if (op.kind.starts_with("batch_norm")) {
-      // Statistics of a channel need every sample before any can be normalized (and in the
-      // gradient, two sums before any element): what is read is read twice.
-      item.bytes += static_cast<double>(op.bytesRead);
-    } else if (op.kind.starts_with("softmax")) {
-      item.work = WorkClass::Softmax;
-    } else if (op.kind.starts_with("cross_entropy")) {
-      item.work = WorkClass::Loss;
+    if (auto item = itemOf(op)) {
+      item->place = place;
+      item->recurrent = recurrent;
+      add(std::move(*item), times);
     }
-    add(std::move(item), times);
-  }
-
-  /// Of a fused operation the contraction with the most work stands for all of them.
-  static void describe(const Operation &op, ProfileItem &item) {
-    if (op.parts.empty())
-      return productExtents(op, item);
-    const FusedPart *most = nullptr;
-    for (const FusedPart &part : op.parts)
-      if (part.contraction && (!most || part.flops > most->flops))
-        most = &part;
-    if (most)
-      extents(most->domain, most->tensors, item);
   }
 
   void add(ProfileItem item, double times) {

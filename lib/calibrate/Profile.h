@@ -2,6 +2,7 @@
 // of a training graph, and nothing of how the graph was made.
 #pragma once
 #include "lib/model/WorkGraph.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ struct Profile {
 /// FLOPs, counted over forward and backward; without a repeat everything is `First`. Other repeats
 /// (over time, of other stacks) are multiplied out.
 Profile profileOf(const WorkGraph &graph);
+
+/// What one execution of an operation is, of a kind and place that the caller knows: `count` is 0,
+/// `place` and `recurrent` are not set. Nothing for what takes no time (views of another value).
+std::optional<ProfileItem> itemOf(const Operation &op);
+/// The loop over time that a recurrent layer becomes (the pass expand-recurrent names it).
+bool isOverTime(const Region &region);
 
 /// Extents of a contraction from its loops: what all tensors share is `batch`, what the first
 /// operand and the result share is m, the second operand and the result n, and reductions are k.

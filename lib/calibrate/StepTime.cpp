@@ -5,16 +5,6 @@
 namespace accord::calibrate {
 namespace {
 
-/// All-reduces of parameters' size (norms under sequence parallelism) are joined into one per step.
-constexpr double kJoinedBytes = 1e5;
-/// Share of a micro-batch's time in which gradients become ready and can be sent, and of a last
-/// stage's.
-constexpr double kHiddenOfStep = 0.6, kHiddenOfStage = 0.3;
-
-/// Reductions longer than this are split among compute units (weight gradients of convolutions: a
-/// small result, a long sum).
-constexpr double kSplitDepth = 8192;
-
 /// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
 constexpr double kHostBus = 12e9;
 
@@ -23,51 +13,64 @@ struct View {
   double operator()(Parameter which) const { return p[static_cast<size_t>(which)]; }
 };
 
-/// Time on the device and on the host of one part of the graph, and what the device's is made of.
+/// One part of the graph, and what of it is the forward pass.
 struct Part {
-  double product = 0, attention = 0, streaming = 0, collective = 0, host = 0, updateBytes = 0;
-  double device() const { return product + attention + streaming + collective; }
-  double longer() const { return std::max(device(), host); }
+  WorkTime all, forward;
+  double updateBytes = 0;
+  double longer() const { return all.longer(); }
+  /// Seconds of the backward pass, if the part takes as long as the longer of device and host.
+  double backward() const {
+    double whole = longer();
+    double share = all.device() >= all.host ? forward.device() : forward.host;
+    return whole > 0 ? whole - share : 0;
+  }
 };
 
 class Evaluator {
 public:
   Evaluator(const Candidate &candidate, const Parameters &parameters)
-      : c(candidate), l(candidate.layout), p{parameters} {
-    insideServer = l.tensor <= l.devicesPerServer;
-    double between = l.network * p(Parameter::NetworkEfficiency);
-    link = insideServer ? p(Parameter::LinkBandwidth)
-                        : std::min(p(Parameter::LinkBandwidth), between * l.devicesPerServer);
-    latency = p(insideServer ? Parameter::LinkLatency : Parameter::NetworkLatency);
-    for (const Candidate::Work &work : c.work)
-      add(work);
+      : c(candidate), l(candidate.layout), all(parameters), p{parameters} {
+    for (const Work &work : c.work) {
+      Part &part = parts[static_cast<size_t>(work.item.place)];
+      if (work.item.place == Place::Update) {
+        part.updateBytes += work.item.bytes * work.item.count;
+        continue;
+      }
+      WorkTime time = workTime(work, l, c.memoryBandwidth, parameters);
+      part.all += time;
+      if (work.item.phase == Phase::Forward)
+        part.forward += time;
+    }
   }
 
   StepTime run() const {
     const Part &block = parts[0], &first = parts[1], &last = parts[2];
     double layers = c.blocks / l.pipeline;
     double stage = layers * block.longer();
-    bool single = l.pipeline <= 1;
+    bool single = l.pipeline <= 1, firstLonger = first.longer() > last.longer();
     double ends = single ? first.longer() + last.longer() : std::max(first.longer(), last.longer());
-    double transfer = single ? 0 : transferTime();
+    double other = single ? 0 : std::min(first.longer(), last.longer());
     StepTime t;
-    double m = l.microbatches;
-    auto steady = [&](double Part::*what) {
-      double end = single ? first.*what + last.*what
-                          : (first.longer() > last.longer() ? first.*what : last.*what);
-      return m * (layers * block.*what + end);
+    double m = l.microbatches, fill = l.pipeline - 1;
+    auto steady = [&](double WorkTime::*what) {
+      double end =
+          single ? first.all.*what + last.all.*what : (firstLonger ? first : last).all.*what;
+      return m * (layers * block.all.*what + end);
     };
-    t.product = steady(&Part::product);
-    t.attention = steady(&Part::attention);
-    t.streaming = steady(&Part::streaming);
-    t.tensorParallel = steady(&Part::collective);
+    t.product = steady(&WorkTime::product);
+    t.attention = steady(&WorkTime::attention);
+    t.streaming = steady(&WorkTime::streaming);
+    t.tensorParallel = steady(&WorkTime::collective);
+    double cost = p(Parameter::MicrobatchCost);
     t.host = m * (stage + ends) - (t.product + t.attention + t.streaming + t.tensorParallel) +
-             m * p(Parameter::MicrobatchCost) + p(Parameter::StepCost);
-    t.transfers = m * transfer * l.chunks + (l.pipeline - 1) * 2 * transfer;
-    t.bubble = (l.pipeline - 1) * stage / l.chunks;
-    t.dataParallel = exposed(stage, first.longer() + last.longer());
+             m * l.chunks * cost + p(Parameter::StepCost);
+    t.transfers = single ? 0 : (m * l.chunks + fill) * transferTime();
+    t.bubble = fill * (stage / l.chunks + cost) + other;
+    double backward =
+        layers * block.backward() +
+        (single ? first.backward() + last.backward() : std::max(first.backward(), last.backward()));
+    t.dataParallel = exposed(backward) + m * exchangeTime();
     t.optimizer = update();
-    t.dataParallel += m * exchangeTime();
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers +
               t.bubble + t.dataParallel + t.optimizer;
     // The host's workers prepare the next batch meanwhile.
@@ -78,93 +81,12 @@ public:
   }
 
 private:
-  void add(const Candidate::Work &work) {
-    const ProfileItem &item = work.item;
-    Part &part = parts[static_cast<size_t>(item.place)];
-    if (item.place == Place::Update) {
-      part.updateBytes += item.bytes * item.count;
-      return;
-    }
-    double kernels = kernelsOf(item);
-    double floor = p(Parameter::KernelFloor) * kernels;
-    double bandwidth = c.memoryBandwidth;
-    // A library starts the steps of its recurrent layers itself, without the framework.
-    part.host += p(item.recurrent ? Parameter::KernelFloor : Parameter::Launch) * kernels;
-    switch (item.work) {
-    case WorkClass::Product:
-    case WorkClass::Batched: {
-      bool batched = item.work == WorkClass::Batched;
-      double shape = 1;
-      if (item.m > 0)
-        shape = (1 + work.rate * p(Parameter::ProductWave) /
-                         std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
-                (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) /
-                         item.k);
-      double compute = item.flops * shape / (work.peak * p.p[work.efficiency]);
-      double moved = item.bytes / (bandwidth * p(Parameter::MemoryEfficiency));
-      double time = std::max(compute, moved);
-      // Tensor cores take convolutions with channels innermost. Training in tf32 keeps them
-      // outermost, as in fp32, so that each operand and result is transposed.
-      if (item.window && item.type == "tf32")
-        time += 2 * moved;
-      (batched ? part.attention : part.product) += time * item.count + floor;
-      return;
-    }
-    case WorkClass::Streaming:
-      part.streaming +=
-          item.bytes / (bandwidth * p(Parameter::MemoryEfficiency)) * item.count + floor;
-      return;
-    case WorkClass::Softmax:
-      part.streaming +=
-          item.bytes / (bandwidth * p(Parameter::SoftmaxEfficiency)) * item.count + floor;
-      return;
-    case WorkClass::Loss:
-      part.streaming += item.bytes * p(Parameter::LossPasses) /
-                            (bandwidth * p(Parameter::MemoryEfficiency)) * item.count +
-                        floor;
-      return;
-    case WorkClass::Lookup:
-      part.streaming +=
-          item.bytes / (bandwidth * p(Parameter::LookupEfficiency)) * item.count + floor;
-      return;
-    case WorkClass::Collective:
-      collective(item, part);
-      return;
-    }
-  }
-
-  /// In a recurrent layer's step, element-wise work is part of the products' kernels (Appleyard et
-  /// al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016, section 3). All tables
-  /// of equal rows are looked up by one kernel.
-  static double kernelsOf(const ProfileItem &item) {
-    if (item.recurrent && item.work != WorkClass::Product && item.work != WorkClass::Batched)
-      return 0;
-    return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
-  }
-
-  void collective(const ProfileItem &item, Part &part) const {
-    double n = l.tensor;
-    bool whole = item.exchange == "all_reduce"; // gathers and scatters are half of one
-    double time = (whole ? 2 : 1) * (n - 1) / n * item.payload / link;
-    if (item.payload > kJoinedBytes) {
-      time += latency * (whole ? 1 : 0.5);
-      part.host += p(Parameter::LaunchCollective) * (n - 1) * item.count;
-    }
-    part.collective += time * item.count;
-  }
-
   /// Activations forward and their gradients back, between two stages. Each device of the tensor
-  /// axis sends its part, and they gather it behind (Narayanan et al., SC 2021, section 4.1).
+  /// axis sends its part (Narayanan et al., SC 2021, section 4.1).
   double transferTime() const {
-    bool crosses = l.tensor * l.data >= l.devicesPerServer;
-    double bandwidth =
-        crosses ? l.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth);
+    Line line = transferLine(l, all, /*across=*/l.tensor * l.data >= l.devicesPerServer);
     double part = l.sequence ? c.boundaryBytes : c.boundaryBytes / l.tensor;
-    double time =
-        p(crosses ? Parameter::NetworkLatency : Parameter::LinkLatency) + part / bandwidth;
-    if (l.tensor > 1 && !l.sequence)
-      time += c.boundaryBytes / p(Parameter::LinkBandwidth);
-    return 2 * time;
+    return 2 * (line.latency + line.perByte * part);
   }
 
   /// Rows of tables that other devices hold come, and their gradients go back. To devices that no
@@ -178,47 +100,33 @@ private:
 
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }
 
-  double exposed(double stage, double ends) const {
+  /// Of gradients, and of weights that ZeRO gathers: in each pass of a micro-batch those of the
+  /// layers behind come or go while a layer computes, but for a share that waits.
+  double exposed(double backward) const {
     double n = l.data;
     if (n <= 1)
       return 0;
-    double together = std::min(std::max(l.devicesPerServer / l.tensor, 1.0), n);
-    double bandwidth = p(Parameter::LinkBandwidth);
-    if (n > together)
-      bandwidth = std::min(bandwidth, together * l.network * p(Parameter::StreamEfficiency));
     double bytes = 2 * parametersOfDevice() * (n - 1) / n; // 16 bit
-    double m = l.microbatches;
-    double time = (l.zero >= 3 ? 2 * m + 1 : 2) * bytes / bandwidth;
-    double window = l.zero >= 3       ? m * (stage + ends)
-                    : l.pipeline <= 1 ? kHiddenOfStep * (stage + ends)
-                                      : kHiddenOfStage * stage;
-    return time - (1 - p(Parameter::DataParallelExposed)) * std::min(time, window);
+    double half = bytes / exchangeBandwidth(l, all);       // a gather or a scatter
+    Hiding hiding = hidingOf(all);
+    double each = (l.zero == 2 ? 1 : l.zero >= 3 ? 2 : 0) * l.microbatches * half;
+    double once = l.zero >= 2 ? half : 2 * half;
+    return (1 - hiding.hides) * each + once -
+           std::min(hiding.hides * once, hiding.hidden * backward);
   }
 
   double update() const {
-    double all = c.blockParameters + c.otherParameters;
-    double bytes = parts[3].updateBytes * (all > 0 ? parametersOfDevice() / all : 1);
-    return bytes * p(Parameter::UpdatePasses) /
-           (c.memoryBandwidth * p(Parameter::MemoryEfficiency)) / (l.zero >= 1 ? l.data : 1);
+    double sum = c.blockParameters + c.otherParameters;
+    double bytes = parts[3].updateBytes * (sum > 0 ? parametersOfDevice() / sum : 1);
+    return updateTime(bytes, c.memoryBandwidth, all) / (l.zero >= 1 ? l.data : 1);
   }
 
   const Candidate &c;
   const Layout &l;
+  const Parameters &all;
   View p;
   Part parts[kPlaces];
-  bool insideServer = true;
-  double link = 1, latency = 0;
 };
-
-Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
-  if (item.work == WorkClass::Batched)
-    return Parameter::AttentionEfficiency;
-  if (fp8 && item.work == WorkClass::Product)
-    return Parameter::Fp8Efficiency;
-  if (item.type == "fp32" || item.type == "fp64")
-    return Parameter::Fp32Efficiency;
-  return item.type == "tf32" ? Parameter::Tf32Efficiency : Parameter::ProductEfficiency;
-}
 
 /// Bytes of weights, gradients and the optimizer's states of a parameter (Rajbhandari et al., 2020,
 /// with gradients of 32 bit).
@@ -243,14 +151,11 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   out.otherParameters = profile.otherParameters + (sparse ? 0 : profile.tableParameters);
   double swept = sparse ? dense / (dense + profile.tableParameters) : 1;
   out.memoryBandwidth = machine.memories.front().bandwidth.value / layout.parts;
-  double sixteen = peakOf(machine, "bf16") / layout.parts;
   for (const ProfileItem &item : profile.items) {
-    bool low = fp8 && item.work == WorkClass::Product;
-    double peak = peakOf(machine, low ? "fp8" : item.type) / layout.parts;
-    if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
-      return "'" + machine.name + "' has no peak for " + (low ? "fp8" : item.type);
-    double rate = sixteen > 0 && peak > 0 ? std::sqrt(peak / sixteen) : 1;
-    out.work.push_back({item, peak, rate, static_cast<uint8_t>(efficiencyOf(item, fp8))});
+    auto work = workOf(item, machine, layout.parts, fp8);
+    if (!work)
+      return "'" + machine.name + "' has no peak for " + typeOf(item, fp8);
+    out.work.push_back(std::move(*work));
     if (item.place == Place::Update)
       out.work.back().item.bytes *= swept;
   }

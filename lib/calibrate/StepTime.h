@@ -1,38 +1,18 @@
 // Seconds of a training step from its profile and a machine's parameters.
 #pragma once
-#include "lib/calibrate/Parameters.h"
-#include "lib/calibrate/Profile.h"
+#include "lib/calibrate/WorkTime.h"
 #include <variant>
 
 namespace accord::calibrate {
 
-/// How a job is spread over devices. All numbers are at least 1 (`microbatches` may be any positive
-/// number).
-struct Layout {
-  double tensor = 1, pipeline = 1, chunks = 1,
-         data = 1;         ///< chunks: model parts per device (interleaving)
-  double microbatches = 1; ///< of one replica and step
-  double devicesPerServer = 8;
-  double network = 25e9; ///< bytes per second between servers, one way, of one device
-  double unlinked = 0;   ///< share of the other devices of a server that no link reaches
-  int zero = 0;          ///< stage of ZeRO; 3: weights are gathered for every micro-batch
-  bool sequence = false; ///< sequence parallel
-  double parts = 1;      ///< a device of the layout is this part of a machine (2 cores of one chip)
-};
-
 /// One profile on one machine, with all that does not depend on parameters worked out.
 struct Candidate {
-  struct Work {
-    ProfileItem item;
-    double peak = 0;        ///< FLOP/s of the type on this machine
-    double rate = 1;        ///< root of it over the 16-bit peak: slower arithmetic is filled sooner
-    uint8_t efficiency = 0; ///< index of the Parameter that is the share of it
-  };
+  using Work = calibrate::Work;
   std::vector<Work> work;
   Layout layout;
   double blocks = 1, boundaryBytes = 0;
   double blockParameters = 0, otherParameters = 0;
-  double memoryBandwidth = 0; ///< bytes per second
+  double memoryBandwidth = 0; ///< bytes per second of a device of the layout
   double exchanged = 0;       ///< bytes of looked-up rows that go to other devices, one micro-batch
   double images = 0;          ///< for each of the host's workers, one step; 0: nothing is decoded
   bool fits = true;           ///< states and kept activations are smaller than the memory
@@ -56,20 +36,18 @@ struct StepTime {
 std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout,
                                                  const Machine &machine, bool fp8);
 
-/// T = m (s + c) + (p - 1) s / v + transfers + exposed gradients + update + cost of a step
-/// with m micro-batches, p stages of time s each, v chunks per device (Narayanan et al.,
+/// T = m (s + e + v c) + (p - 1) (s / v + c) + e' + transfers + exposed gradients + update + cost
+/// of a step, with m micro-batches, p stages of time s each, v chunks per device (Narayanan et al.,
 /// Megatron-LM, SC 2021, section 2.2), where
-/// - a stage is blocks / p times max(device, host) of a block, plus the dearer of what the first
-/// and the last stage have more;
-/// - a product takes flops (1 + w / (b m n (1 + k / 8192))) (k + k0) / k / (efficiency peak) or its
-/// bytes, whichever is longer, plus the floor;
-/// - everything else takes its bytes over the memory's bandwidth and efficiency, plus the floor;
-/// - ring collectives take 2 (n - 1) / n S / B for an all-reduce, half of it for a gather or a
-/// scatter (Patarasuk and Yuan, 2009),
-///   plus a latency; gradients of a replica group with g members per server have g devices' links
-///   between servers;
-/// - ZeRO 3 gathers weights twice per micro-batch and scatters gradients once (Rajbhandari et al.,
-/// ZeRO, 2020, section 7). Finite and positive for any parameters that are positive and finite.
+/// - a stage is blocks / p times max(device, host) of a block; e is the dearer of what the first
+/// and the last stage have more, e' the other's, which runs once while the pipeline fills or
+/// drains;
+/// - each pass of a chunk costs the host c;
+/// - operations take `workTime`, gradients of a replica group with g members per server have g
+/// devices' links between servers;
+/// - ZeRO 3 gathers weights twice per micro-batch and scatters gradients once, ZeRO 2 scatters them
+/// in every micro-batch (Rajbhandari et al., ZeRO, 2020, section 7).
+/// Finite and positive for any parameters that are positive and finite.
 StepTime stepTime(const Candidate &candidate, const Parameters &parameters);
 
 /// Of the fastest candidate that fits, of all if none does; `chosen` gets its index. At least one

@@ -252,6 +252,21 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan) {
                        {"ACCORD_SCHEDULE", name(placement.schedule)},
                        {"ACCORD_CHUNKS", std::to_string(placement.chunks)},
                        {"ACCORD_STAGE_LAYERS", layers}};
+  // What is said only where it is not as usual.
+  auto also = [&](bool is, const char *variable, std::string value) {
+    if (same && is)
+      shape.environment.push_back({variable, std::move(value)});
+  };
+  also(first.order != PlacementProblem::RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER",
+       name(first.order));
+  also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expert));
+  also(first.tables != PlacementProblem::Tables::Whole, "ACCORD_TABLE_PARALLEL",
+       name(first.tables));
+  also(first.ringOverlap, "ACCORD_TENSOR_OVERLAP", "ring");
+  also(first.hostStates || first.hostWeights, "ACCORD_OFFLOAD",
+       first.hostStates && first.hostWeights ? "optimizer weights"
+       : first.hostStates                    ? "optimizer"
+                                             : "weights");
   return shape;
 }
 

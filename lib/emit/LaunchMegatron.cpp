@@ -52,7 +52,23 @@ private:
       return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
                          "has ZeRO {}",
                          form.zero);
+    if (form.hostWeights)
+      return "keeps weights on the devices; the plan has them on the host";
+    if (form.tables != PlacementProblem::Tables::Whole)
+      return "does not divide embedding tables among replicas";
+    for (const PlacedStage &stage : placement.stages)
+      for (size_t i = 0; i < stage.layers.size(); ++i)
+        if (problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].hostKept > 0)
+          return "keeps activations on the devices; the plan has some on the host";
     add(fmt::format("--tensor-model-parallel-size {}", form.tensor));
+    if (form.order == PlacementProblem::RankOrder::TensorPipelineData)
+      add("--use-tp-pp-dp-mapping");
+    if (form.expert > 1)
+      add(fmt::format("--expert-model-parallel-size {}", form.expert));
+    if (form.ringOverlap)
+      add("--tp-comm-overlap");
+    if (form.hostStates)
+      add("--optimizer-cpu-offload");
     add(fmt::format("--pipeline-model-parallel-size {}", groups));
     if (form.sequence && form.tensor > 1)
       add("--sequence-parallel");

@@ -30,6 +30,7 @@ json::Value write(const PlacementProblem::Kind &k) {
                  {"per_server", k.perServer},       {"memory_bytes", k.memory},
                  {"idle_W", k.idleWatts},           {"tdp_W", k.tdpWatts},
                  {"price_per_hour", k.pricePerHour}};
+  some(o, "host_memory_bytes", k.hostMemory);
   location(o, k.location);
   if (!k.counted.file.empty()) {
     json::Object at;
@@ -64,6 +65,15 @@ json::Value write(const PlacementProblem::Form &f) {
     });
   if (!f.gather.empty())
     o["gather"] = write(f.gather);
+  if (f.expert > 1)
+    o["expert"] = f.expert;
+  if (f.tables != PlacementProblem::Tables::Whole)
+    o["tables"] = name(f.tables);
+  some(o, "ring_overlap", f.ringOverlap);
+  some(o, "host_states", f.hostStates);
+  some(o, "host_weights", f.hostWeights);
+  if (f.order != PlacementProblem::RankOrder::TensorDataPipeline)
+    o["order"] = name(f.order);
   return o;
 }
 
@@ -80,6 +90,8 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
   some(o, "resident_gradients", cost->residentGradients);
   some(o, "gradients", cost->gradients);
   some(o, "weights", cost->weights);
+  some(o, "host_resident", cost->hostResident);
+  some(o, "tied", cost->tied);
   some(o, "joules", cost->joules);
   some(o, "joules_again", cost->joulesAgain);
   o["keeps"] = list(cost->keeps, [](const PlacementProblem::Keep &k) {
@@ -87,6 +99,7 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
     some(keep, "again", k.again);
     some(keep, "kept", k.kept);
     some(keep, "working", k.working);
+    some(keep, "host_kept", k.hostKept);
     return json::Value(std::move(keep));
   });
   return o;
@@ -138,10 +151,16 @@ json::Value write(const PlacementProblem &p) {
       {"same_form", p.sameForm},
       {"blocking_transfers", p.blockingTransfers},
       {"hidden", p.hidden},
+      {"hides", p.hides},
       {"per_microbatch_ps", p.perMicrobatch},
       {"per_step_ps", p.perStep}};
   if (!p.pins.empty())
     o["pins"] = list(p.pins, [](const auto &pin) { return write(pin); });
+  some(o, "least_step_ps", p.leastStep);
+  if (!p.ties.empty())
+    o["ties"] = list(p.ties, [](const PlacementProblem::Tie &tie) {
+      return json::Value(json::Array{static_cast<int64_t>(tie.a), static_cast<int64_t>(tie.b)});
+    });
   location(o, p.location);
   return o;
 }
@@ -166,6 +185,7 @@ json::Value write(const PlacementWorth &w) {
                                               t.forward, t.backward, t.weight, t.send, t.finish});
                                         })},
                       {"memory_bytes", numbers(w.memory)},
+                      {"host_bytes", numbers(w.host)},
                       {"in_flight", numbers(w.inFlight)},
                       {"joules", w.joules},
                       {"fits", w.fits},

@@ -91,6 +91,7 @@ bool read(const json::Value &value, Path at, PlacementProblem::Kind &k) {
       .number("idle_W", k.idleWatts)
       .number("tdp_W", k.tdpWatts)
       .number("price_per_hour", k.pricePerHour)
+      .integer("host_memory_bytes", k.hostMemory, 0, int64_t(1) << 61, false)
       .read(
           "counted",
           [&](const json::Value &v, Path p) {
@@ -134,7 +135,29 @@ bool read(const json::Value &value, Path at, PlacementProblem::Form &o) {
           },
           false)
       .read(
-          "gather", [&](const json::Value &v, Path p) { return readWays(v, p, o.gather); }, false);
+          "gather", [&](const json::Value &v, Path p) { return readWays(v, p, o.gather); }, false)
+      .integer("expert", o.expert, 1, kMostIds, false)
+      .read(
+          "tables",
+          [&](const json::Value &v, Path p) {
+            return named(v, p, o.tables,
+                         {PlacementProblem::Tables::Whole, PlacementProblem::Tables::Rows,
+                          PlacementProblem::Tables::Columns},
+                         "expected whole, rows or columns");
+          },
+          false)
+      .flag("ring_overlap", o.ringOverlap, false)
+      .flag("host_states", o.hostStates, false)
+      .flag("host_weights", o.hostWeights, false)
+      .read(
+          "order",
+          [&](const json::Value &v, Path p) {
+            return named(v, p, o.order,
+                         {PlacementProblem::RankOrder::TensorDataPipeline,
+                          PlacementProblem::RankOrder::TensorPipelineData},
+                         "expected tensor_data_pipeline or tensor_pipeline_data");
+          },
+          false);
   return f.end();
 }
 
@@ -148,6 +171,7 @@ bool read(const json::Value &value, Path at, std::optional<PlacementProblem::Cos
         .integer("again", k.again, 0, int64_t(1) << 61, false)
         .integer("kept", k.kept, 0, int64_t(1) << 61, false)
         .integer("working", k.working, 0, int64_t(1) << 61, false)
+        .integer("host_kept", k.hostKept, 0, int64_t(1) << 61, false)
         .end();
   };
   Fields f(value, at);
@@ -163,6 +187,8 @@ bool read(const json::Value &value, Path at, std::optional<PlacementProblem::Cos
   maybe("resident_gradients", c.residentGradients);
   maybe("gradients", c.gradients);
   maybe("weights", c.weights);
+  maybe("host_resident", c.hostResident);
+  maybe("tied", c.tied);
   return f.number("joules", c.joules, false)
       .number("joules_again", c.joulesAgain, false)
       .list("keeps", c.keeps, keep)
@@ -193,6 +219,14 @@ bool read(const json::Value &value, Path at, PlacementProblem::Edge &e) {
       tuple<int64_t>(value, at, {&from, &to, &e.bytes}, "expected [from, to, bytes]", integer);
   e.from = static_cast<uint32_t>(std::min(from, kMostIds));
   e.to = static_cast<uint32_t>(std::min(to, kMostIds));
+  return ok;
+}
+
+bool read(const json::Value &value, Path at, PlacementProblem::Tie &tie) {
+  int64_t a = 0, b = 0;
+  bool ok = tuple<int64_t>(value, at, {&a, &b}, "expected [layer, layer]", integer);
+  tie.a = static_cast<uint32_t>(std::min(a, kMostIds));
+  tie.b = static_cast<uint32_t>(std::min(b, kMostIds));
   return ok;
 }
 
@@ -241,12 +275,18 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)
       .number("hidden", p.hidden)
+      .number("hides", p.hides)
       .integer("per_microbatch_ps", p.perMicrobatch)
-      .integer("per_step_ps", p.perStep);
-  f.list(
-      "pins", p.pins,
-      [](const json::Value &v, Path q, PlacementProblem::Pin &pin) { return read(v, q, pin); },
-      false);
+      .integer("per_step_ps", p.perStep)
+      .integer("least_step_ps", p.leastStep, 0, int64_t(1) << 61, false)
+      .list(
+          "ties", p.ties,
+          [](const json::Value &v, Path q, PlacementProblem::Tie &tie) { return read(v, q, tie); },
+          false)
+      .list(
+          "pins", p.pins,
+          [](const json::Value &v, Path q, PlacementProblem::Pin &pin) { return read(v, q, pin); },
+          false);
   location(f, p.location);
   return f.end() && checkIndices(p, at);
 }
@@ -276,6 +316,7 @@ bool read(const json::Value &value, Path at, PlacementWorth &w) {
                                     "expected [forward, backward, weight, send, finish]", integer);
             })
       .list("memory_bytes", w.memory, integer)
+      .list("host_bytes", w.host, integer)
       .list("in_flight", w.inFlight, integer)
       .number("joules", w.joules)
       .flag("fits", w.fits)

@@ -1,5 +1,6 @@
 #include "lib/emit/PlacementCheck.h"
 #include "lib/place/Judge.h"
+#include "lib/place/Place.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -8,8 +9,6 @@ using json::Path;
 namespace {
 
 constexpr double kMost = 0x1p61;
-/// Passes of a step that are simulated one by one.
-constexpr double kMostPasses = 0x1p22;
 
 bool fail(Path at, StringLiteral message) {
   at.report(message);
@@ -19,8 +18,9 @@ bool fail(Path at, StringLiteral message) {
 /// The dearest form of each layer, all of them on one device, each micro-batch in flight.
 bool bounded(const PlacementProblem &p) {
   auto batch = static_cast<double>(p.batch);
-  double time = static_cast<double>(p.perMicrobatch) * batch * 2 + static_cast<double>(p.perStep);
-  double memory = 0, bytes = 0, weights = 0, gradients = 0;
+  double time = static_cast<double>(p.perMicrobatch) * batch * 2 + static_cast<double>(p.perStep) +
+                static_cast<double>(p.leastStep);
+  double tied = 0, memory = 0, bytes = 0, weights = 0, gradients = 0;
   for (const PlacementProblem::Layer &layer : p.layers) {
     double most = 0, largest = 0, update = 0, moved = 0, synced = 0;
     for (const auto &cost : p.classes[layer.of].costs)
@@ -28,13 +28,17 @@ bool bounded(const PlacementProblem &p) {
         double again = 0, kept = 0, working = 0;
         for (const PlacementProblem::Keep &keep : cost->keeps) {
           again = std::max(again, static_cast<double>(keep.again));
-          kept = std::max(kept, static_cast<double>(keep.kept));
+          kept =
+              std::max(kept, static_cast<double>(keep.kept) + static_cast<double>(keep.hostKept));
           working = std::max(working, static_cast<double>(keep.working));
         }
         most = std::max(most, static_cast<double>(cost->forward) +
                                   static_cast<double>(cost->backward) +
                                   static_cast<double>(cost->weight) + again);
-        largest = std::max(largest, static_cast<double>(cost->resident) + kept * batch + working);
+        largest =
+            std::max(largest, static_cast<double>(cost->resident) +
+                                  static_cast<double>(cost->hostResident) + kept * batch + working);
+        tied = std::max(tied, static_cast<double>(cost->tied));
         update = std::max(update, static_cast<double>(cost->update));
         moved = std::max(moved, static_cast<double>(cost->weights));
         synced = std::max(synced, static_cast<double>(cost->gradients));
@@ -51,7 +55,9 @@ bool bounded(const PlacementProblem &p) {
   double links = 0, gathers = 0, syncs = 0;
   for (const PlacementProblem::Link &link : p.links)
     for (const LinearTime &way : {link.inside, link.across})
-      links = std::max(links, (way.latency * sends + way.perByte * bytes) * batch);
+      links = std::max(links,
+                       (way.latency * sends + way.perByte * bytes) * batch +
+                           (way.latency + way.perByte * tied) * static_cast<double>(p.ties.size()));
   for (const PlacementProblem::Form &form : p.forms) {
     for (const LinearTime &way : form.gather)
       gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
@@ -102,8 +108,13 @@ bool checkIndices(const PlacementProblem &p, Path at) {
   for (unsigned i = 0; i < p.edges.size(); ++i)
     if (p.edges[i].from >= p.edges[i].to || p.edges[i].to >= p.layers.size())
       return fail(at.field("edges").index(i), "expected an earlier and a later layer");
+  for (unsigned i = 0; i < p.ties.size(); ++i)
+    if (p.ties[i].a >= p.ties[i].b || p.ties[i].b >= p.layers.size())
+      return fail(at.field("ties").index(i), "expected an earlier and a later layer");
   if (p.hidden > 1)
     return fail(at.field("hidden"), "a share above one");
+  if (p.hides > 1)
+    return fail(at.field("hides"), "a share above one");
   if (!bounded(p))
     return fail(at, "times or sizes beyond what can be counted");
   return true;
@@ -115,7 +126,7 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
       plan.chunks > static_cast<int64_t>(plan.stages.size()) || plan.microbatches > problem.batch)
     return fail(at.field("plan"), "stages, chunks or micro-batches out of range");
   if (static_cast<double>(plan.microbatches) * static_cast<double>(plan.stages.size()) >
-      kMostPasses)
+      static_cast<double>(MostPasses))
     return fail(at.field("plan"), "more passes than can be looked at");
   for (const PlacedStage &stage : plan.stages) {
     if (stage.form >= problem.forms.size())
@@ -131,7 +142,8 @@ bool checkPlan(const PlacementProblem &problem, const Placement &plan, const Pla
                                   "not fit");
   size_t stages = plan.stages.size();
   if (worth.times.size() != stages || worth.inFlight.size() != stages ||
-      worth.memory.size() != stages / static_cast<size_t>(plan.chunks))
+      worth.memory.size() != stages / static_cast<size_t>(plan.chunks) ||
+      worth.host.size() != worth.memory.size())
     return fail(at.field("worth"), "expected times and micro-batches in flight of each stage, and "
                                    "memory of each device group");
   for (unsigned s = 0; s < stages; ++s)

@@ -17,7 +17,7 @@ constexpr size_t kMostClaimedPasses = 20'000;
 /// - each pass of the run that is stated begins when its device group has ended the one before, and
 ///   the passes that it waits for have ended, and the last of it ends with the step,
 /// - no run whose passes have this order on each group has a shorter step: along one path of passes
-///   that wait for each other.
+///   that wait for each other, or because input comes no faster.
 /// Difference constraints over integers (Cotton and Maler, Fast and flexible difference constraint
 /// propagation, SAT 2006). Of transfers beside the computation the run is left out. Empty without a
 /// plan.

@@ -21,6 +21,13 @@ const char *name(StageMemory part) {
   return kNames[static_cast<size_t>(part)];
 }
 
+std::string GroupFigures::ranks() const {
+  if (last == first + devices - 1)
+    return fmt::format("{}..{}", first, last);
+  return fmt::format("{}..{}, every {} to {}", first,
+                     first + devices / ((last - first) / stride + 1) - 1, stride, last);
+}
+
 int64_t GroupFigures::peak() const {
   return std::accumulate(memory.begin(), memory.end(), int64_t(0));
 }
@@ -113,9 +120,16 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     const PlacementProblem::Form &form = problem.forms[group.form];
     group.first = used[form.kind];
     group.devices = form.devices();
+    group.stride = form.tensor;
+    if (form.order == PlacementProblem::RankOrder::TensorPipelineData) {
+      group.first = static_cast<int64_t>(g) * form.tensor;
+      group.stride = static_cast<int64_t>(groups) * form.tensor;
+    }
+    group.last = group.first + (form.data - 1) * group.stride + form.tensor - 1;
+    group.host = worth.host[g];
     used[form.kind] += group.devices;
     group.capacity = problem.kinds[form.kind].memory;
-    group.together = togetherOf(problem, group.form);
+    group.together = togetherOf(problem, group.form, static_cast<int64_t>(groups));
     for (size_t s = g; s < placement.stages.size(); s += groups)
       addStage(group, problem, placement, s, worth);
     const PlacementProblem::Sync *sync = nullptr;
@@ -213,6 +227,22 @@ TrainingFigures trainingOf(const PlacementPlan &plan) {
           steps * worth.price};
 }
 
+std::string othersText(const PlacementProblem::Form &form) {
+  std::string text;
+  auto add = [&](bool is, std::string_view what) {
+    if (is)
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", what);
+  };
+  add(form.expert > 1, fmt::format("experts divided by {}", form.expert));
+  add(form.tables != PlacementProblem::Tables::Whole,
+      fmt::format("{} of tables divided by {}", name(form.tables), form.data));
+  add(form.ringOverlap, "ring overlap");
+  add(form.hostStates, "optimizer on the host");
+  add(form.hostWeights, "weights on the host");
+  add(form.order == PlacementProblem::RankOrder::TensorPipelineData, "replica after replica");
+  return text;
+}
+
 std::string degreesText(const PlacementProblem &problem, const Placement &placement) {
   size_t groups = placement.stages.size() / static_cast<size_t>(placement.chunks);
   const PlacementProblem::Form &form = problem.forms[placement.stages[0].form];
@@ -224,9 +254,12 @@ std::string degreesText(const PlacementProblem &problem, const Placement &placem
   text += fmt::format("pipeline {}", groups);
   if (placement.chunks > 1)
     text += fmt::format(" x {} chunks", placement.chunks);
-  return text + (same ? fmt::format(", data {}{}", form.data,
-                                    form.zero > 0 ? fmt::format(" (ZeRO {})", form.zero) : "")
-                      : ", each stage in a form of its own");
+  std::string others = same ? othersText(form) : "";
+  return text +
+         (same ? fmt::format(", data {}{}", form.data,
+                             form.zero > 0 ? fmt::format(" (ZeRO {})", form.zero) : "")
+               : ", each stage in a form of its own") +
+         (others.empty() ? "" : "; " + others);
 }
 
 } // namespace accord

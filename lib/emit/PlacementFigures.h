@@ -35,8 +35,12 @@ const char *name(StageMemory); ///< "weights", "gradients", "optimizer_states", 
 /// The devices that run stages s, p + s, ….
 struct GroupFigures {
   PlacementProblem::Id form = 0;
-  int64_t first = 0;   ///< rank within its kind
-  int64_t devices = 0; ///< tensor * data
+  int64_t first = 0;         ///< rank within its kind
+  int64_t devices = 0;       ///< tensor * data
+  int64_t stride = 1;        ///< from a device of one replica to that of the next
+  int64_t last = 0;          ///< rank
+  int64_t host = 0;          ///< bytes of the host's memory for one device
+  std::string ranks() const; ///< "16..31", or "2..3, every 16 to 115" where others are between
   std::array<int64_t, kStepShares> step{};
   std::array<int64_t, kStageMemories> memory{};
   int64_t capacity = 0;
@@ -88,6 +92,9 @@ struct TrainingFigures {
   double steps = 0, seconds = 0, joules = 0, price = 0;
 };
 TrainingFigures trainingOf(const PlacementPlan &plan);
+
+/// What of a form is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
+std::string othersText(const PlacementProblem::Form &form);
 
 /// "tensor 8, pipeline 8 x 3 chunks, data 16": the degrees in a few words.
 std::string degreesText(const PlacementProblem &problem, const Placement &placement);

@@ -58,17 +58,30 @@ public:
 private:
   json::Object formOf(PlacementProblem::Id id) const {
     const PlacementProblem::Form &form = problem.forms[id];
-    return json::Object{{"tensor", form.tensor},
-                        {"data", form.data},
-                        {"sequence", form.sequence},
-                        {"zero", form.zero},
-                        {"microbatch", form.microbatch}};
+    json::Object o{{"tensor", form.tensor},
+                   {"data", form.data},
+                   {"sequence", form.sequence},
+                   {"zero", form.zero},
+                   {"microbatch", form.microbatch}};
+    if (form.expert > 1)
+      o["expert"] = form.expert;
+    if (form.tables != PlacementProblem::Tables::Whole)
+      o["tables"] = name(form.tables);
+    if (form.ringOverlap)
+      o["ring_overlap"] = true;
+    if (form.hostStates)
+      o["optimizer_on_host"] = true;
+    if (form.hostWeights)
+      o["weights_on_host"] = true;
+    if (form.order != PlacementProblem::RankOrder::TensorDataPipeline)
+      o["rank_order"] = name(form.order);
+    return o;
   }
 
   json::Object devicesOf(const GroupFigures &group) const {
     const PlacementProblem::Kind &kind = problem.kinds[problem.forms[group.form].kind];
     int64_t firstServer = group.first / kind.perServer;
-    int64_t lastServer = (group.first + group.devices - 1) / kind.perServer;
+    int64_t lastServer = group.last / kind.perServer;
     return json::Object{{"kind", jsonString(kind.name)},
                         {"first", group.first},
                         {"count", group.devices},
@@ -82,6 +95,8 @@ private:
       o[std::string(name(static_cast<StageMemory>(i))) + "_bytes"] = group.memory[i];
     o["peak_bytes"] = group.peak();
     o["capacity_bytes"] = group.capacity;
+    if (group.host > 0)
+      o["host_bytes"] = group.host;
     return o;
   }
 
@@ -130,15 +145,21 @@ private:
       byStage.push_back(json::Object{{"kind", jsonString(problem.kinds[form.kind].name)},
                                      {"tensor", ranks(group.first, 1, form.tensor)},
                                      {"tensor_groups", form.data},
-                                     {"data", ranks(group.first, form.tensor, form.data)},
+                                     {"data", ranks(group.first, group.stride, form.data)},
                                      {"data_groups", form.tensor}});
     }
     for (const GroupFigures &group : figures.groups)
       pipeline.push_back(group.first);
     json::Object o{
-        {"rule", "device i of replica r of a stage has rank first + r * tensor + i of its kind: a "
-                 "tensor group is `tensor` ranks in a row, a data group every `tensor`-th rank of "
-                 "a stage, a pipeline group the same place in each stage"},
+        {"rule", problem.forms[figures.groups[0].form].order ==
+                         PlacementProblem::RankOrder::TensorPipelineData
+                     ? "device i of replica r of stage s has rank (r * stages + s) * tensor + i: a "
+                       "tensor group is `tensor` ranks in a row, a pipeline group the stages of a "
+                       "replica in a row, a data group the same place in each replica"
+                     : "device i of replica r of a stage has rank first + r * tensor + i of its "
+                       "kind: a tensor group is `tensor` ranks in a row, a data group every "
+                       "`tensor`-th rank of a stage, a pipeline group the same place in each "
+                       "stage"},
         {"stages", std::move(byStage)},
         {"first_pipeline", std::move(pipeline)}};
     return o;

@@ -174,6 +174,18 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
                                     formatBytes(static_cast<double>(fullest.capacity)),
                                     percent(full), figures.fullest));
     lines.add("", memoryParts(fullest));
+    if (auto most = std::max_element(worth.host.begin(), worth.host.end());
+        most != worth.host.end() && *most > 0)
+      lines.add("host memory",
+                fmt::format("{} of {} for each device", formatBytes(static_cast<double>(*most)),
+                            formatBytes(static_cast<double>(
+                                problem.kinds[problem.forms[fullest.form].kind].hostMemory))));
+    if (problem.leastStep > 0)
+      lines.add("data loading",
+                fmt::format("{} per step{}",
+                            formatSi(static_cast<double>(problem.leastStep) * 1e-12, "s"),
+                            worth.step <= problem.leastStep ? ": devices wait for their input"
+                                                            : ", hidden"));
     if (worth.joules > 0)
       lines.add("energy", formatSi(worth.joules, "J") + " per step");
     if (worth.price > 0)
@@ -220,19 +232,19 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
     std::string layers =
         fmt::format("{}", fmt::join(layerRuns(plan.problem, placement.stages[s].layers), ", "));
     bool first = s < groups;
-    table.row({layers, std::to_string(s),
-               first ? fmt::format("{} {}..{}",
-                                   plan.problem.kinds[plan.problem.forms[group.form].kind].name,
-                                   group.first, group.first + group.devices - 1)
-                     : fmt::format("as stage {}", s % groups),
-               formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
-               formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
-               std::to_string(plan.result.worth.inFlight[s]),
-               first ? formatBytes(static_cast<double>(group.peak())) : "",
-               first && plan.result.worth.step > 0
-                   ? percent(static_cast<double>(group.of(StepShare::Bubble)) /
-                             static_cast<double>(plan.result.worth.step))
-                   : ""});
+    table.row(
+        {layers, std::to_string(s),
+         first ? fmt::format("{} {}", plan.problem.kinds[plan.problem.forms[group.form].kind].name,
+                             group.ranks())
+               : fmt::format("as stage {}", s % groups),
+         formatSi(static_cast<double>(times.forward) * 1e-12, "s"),
+         formatSi(static_cast<double>(times.backward + times.weight) * 1e-12, "s"),
+         std::to_string(plan.result.worth.inFlight[s]),
+         first ? formatBytes(static_cast<double>(group.peak())) : "",
+         first && plan.result.worth.step > 0
+             ? percent(static_cast<double>(group.of(StepShare::Bubble)) /
+                       static_cast<double>(plan.result.worth.step))
+             : ""});
   }
   return table.text(style);
 }
@@ -259,9 +271,9 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer,
       auto bytes = [](int64_t count) { return formatBytes(static_cast<double>(count)); };
       Lines lines(style);
       lines.text = inked(style, Ink::Bold, found.name) + ", " + problem.classOf(id).name + "\n";
-      lines.add("stage", fmt::format("{} of {}, {} {}..{}", s, placement.stages.size(),
-                                     problem.kinds[problem.forms[group.form].kind].name,
-                                     group.first, group.first + group.devices - 1));
+      lines.add("stage",
+                fmt::format("{} of {}, {} {}", s, placement.stages.size(),
+                            problem.kinds[problem.forms[group.form].kind].name, group.ranks()));
       lines.add("micro-batch",
                 fmt::format("forward {}, backward {} + {} of weights", time(cost.forward),
                             time(cost.backward), time(cost.weight)));
@@ -271,6 +283,9 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer,
                 fmt::format("resident {}, kept {} of each of {} micro-batches, working {}",
                             bytes(cost.resident), bytes(keep.kept), plan.result.worth.inFlight[s],
                             bytes(keep.working)));
+      if (cost.hostResident > 0 || keep.hostKept > 0)
+        lines.add("host memory", fmt::format("resident {}, kept {} of each micro-batch",
+                                             bytes(cost.hostResident), bytes(keep.hostKept)));
       lines.add("gradients", bytes(cost.gradients) + " exchanged");
       if (!found.location.file.empty())
         lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));

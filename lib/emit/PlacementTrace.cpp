@@ -141,9 +141,9 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
       int tid = static_cast<int>(g) + 1;
       events.push_back(
           named("thread_name", kDevices, tid,
-                fmt::format("group {}: {} {}..{}", g,
+                fmt::format("group {}: {} {}", g,
                             plan.problem.kinds[plan.problem.forms[group.form].kind].name,
-                            group.first, group.first + group.devices - 1)));
+                            group.ranks())));
       for (const PipelineSlice &slice : shown.groups[g]) {
         bool pass = slice.kind <= Kind::Weight;
         json::Object args{{"stage", static_cast<int64_t>(slice.stage)}};

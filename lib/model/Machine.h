@@ -80,6 +80,11 @@ struct Machine {
   BytesPerSecond hostBandwidth; ///< from the host's memory to the device's; 0 when not stated
   SquareMetres area;            ///< of the chip: stated, or of its parts; 0 when neither is known
   std::string costModel; ///< empty: chosen by what the cores state; else a registered name
+  /// What a calibration fitted to measured steps, by name (lib/calibrate/Parameters.h); no values: there is none.
+  struct Fitted {
+    std::string source; ///< its file
+    std::vector<std::pair<std::string, double>> values;
+  } fitted;
   SourceLocation location;
   std::map<std::string, Origin> origins;
 };

@@ -54,6 +54,7 @@ struct PlacementProblem {
     double tdpWatts = 0;
     double pricePerHour = 0;      ///< of one device
     SourceLocation location;      ///< of its memory's capacity
+    int64_t hostMemory = 0;       ///< of each device's share of its host; 0: nothing may be put there
     SourceLocation counted = {};  ///< of their number
   };
   /// Gradients of one stage, all-reduced (ZeRO 1 and more: reduce-scattered and gathered) over its replicas after the last
@@ -62,6 +63,15 @@ struct PlacementProblem {
     int64_t together = 1;
     std::vector<LinearTime> ways; ///< of the stage's gradient bytes on one device
   };
+  /// Which ranks replicas and stages have. Devices that share operations are always neighbours.
+  /// - `TensorDataPipeline`: the devices of a stage in a row, replica after replica; a stage after the other.
+  /// - `TensorPipelineData`: the devices of a replica in a row, stage after stage; a replica after the other. Of plans on one
+  ///   kind of devices whose stages have one form.
+  enum class RankOrder : uint8_t { TensorDataPipeline, TensorPipelineData };
+  /// Beyond so many replicas that begin at different places of their servers, none is said to be in one server.
+  static constexpr int64_t kMostReplicas = 1 << 16;
+  /// Whether each replica has all of an embedding table, or some of its rows or columns.
+  enum class Tables : uint8_t { Whole, Rows, Columns };
   /// One way in which a stage may use devices.
   struct Form {
     Id kind = 0;
@@ -72,6 +82,12 @@ struct PlacementProblem {
     int64_t microbatch = 1;       ///< samples of one replica at a time
     std::vector<Sync> syncs;      ///< by `together`, ascending; empty if data is 1
     std::vector<LinearTime> gather; ///< ZeRO 3: weights of the stage, once before forward and once before backward of each micro-batch
+    int64_t expert = 1;           ///< replicas that divide the experts of a layer among them: 1 or `data`
+    Tables tables = Tables::Whole;
+    bool ringOverlap = false;     ///< products in pieces, beside the exchange of other pieces
+    bool hostStates = false;      ///< states of the optimizer are in the host's memory
+    bool hostWeights = false;     ///< weights are: each layer's come before its passes
+    RankOrder order = RankOrder::TensorDataPipeline;
     int64_t devices() const { return tensor * data; }
   };
   /// What a layer keeps for its backward pass.
@@ -80,6 +96,7 @@ struct PlacementProblem {
     int64_t again = 0;            ///< time of computing again, in the backward pass of each micro-batch
     int64_t kept = 0;             ///< bytes from a micro-batch's forward to its backward pass
     int64_t working = 0;          ///< bytes besides, while the layer runs
+    int64_t hostKept = 0;         ///< as `kept`, in the host's memory
   };
   /// Of one layer in one form; times of one micro-batch.
   struct Cost {
@@ -94,6 +111,8 @@ struct PlacementProblem {
     std::vector<Keep> keeps;      ///< at least one
     double joules = 0;            ///< of one step's work on all devices of the stage, idle power not counted
     double joulesAgain = 0;       ///< besides, for each picosecond of `again` of one step
+    int64_t hostResident = 0;     ///< besides, in the host's memory
+    int64_t tied = 0;             ///< bytes of the gradient of what the layer has in common with another one: see `Tie`
   };
   /// Layers that are equal in all but their place.
   struct LayerClass {
@@ -124,6 +143,13 @@ struct PlacementProblem {
     LinearTime inside, across;
   };
 
+  /// Two layers that have a parameter in common (an embedding and the logits). In different device groups each has a copy, and
+  /// after the last micro-batch both groups add up its gradient: `Cost::tied` bytes of each device there and back at once, on
+  /// the link between the groups, which nothing hides.
+  struct Tie {
+    Id a = 0, b = 0; ///< a < b
+  };
+
   /// What a plan may not pass; 0: no limit.
   struct Limits {
     int64_t step = 0;             ///< picoseconds
@@ -151,14 +177,20 @@ struct PlacementProblem {
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
   bool blockingTransfers = true;
-  /// Share of the last micro-batch's backward time behind which a stage hides its exchange of gradients.
-  double hidden = 0;
+  /// A stage hides its exchange of gradients behind this share of its last micro-batch's backward time, but no more than the share `hides` of it:
+  /// exchange - min(hides * exchange, hidden * (backward + weight)) is exposed.
+  double hidden = 0, hides = 1;
   int64_t perMicrobatch = 0, perStep = 0; ///< what the host takes, on every stage, and once
+  int64_t leastStep = 0;          ///< a step takes this at least: its input comes no faster
+  std::vector<Tie> ties;
   SourceLocation location;
 
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id form) const { return classOf(layer).costs[form]; }
 };
+
+const char *name(PlacementProblem::RankOrder); ///< "tensor_data_pipeline", "tensor_pipeline_data"
+const char *name(PlacementProblem::Tables);    ///< "whole", "rows", "columns"
 
 /// One stage of a plan.
 struct PlacedStage {
@@ -188,9 +220,10 @@ struct PlacementWorth {
   int64_t step = 0;                ///< picoseconds
   std::vector<StageTimes> times;   ///< by stage
   std::vector<int64_t> memory;     ///< peak bytes by device group
-  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it has room for
+  std::vector<int64_t> host;       ///< peak bytes of the host's memory for one device, by device group
+  std::vector<int64_t> inFlight;   ///< by stage: micro-batches whose activations it holds when its group's memory peaks
   double joules = 0;               ///< of a step, all devices
-  bool fits = true;                ///< memory of every group is within its kind's
+  bool fits = true;                ///< memory of every group, and of its host, is within its kind's
   int64_t devices = 0;             ///< used, of all kinds
   double value = 0;                ///< of the objective
   double price = 0;                ///< of a step

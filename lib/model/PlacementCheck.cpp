@@ -100,7 +100,13 @@ private:
     natural("the most stages", p.mostStages);
     natural("what the host takes for a micro-batch", p.perMicrobatch);
     natural("what the host takes for a step", p.perStep);
-    number(p.location, "the hidden share of an exchange", p.hidden, 1);
+    natural("the least time of a step", p.leastStep);
+    for (const auto &tie : p.ties)
+      if (tie.a >= tie.b || tie.b >= p.layers.size())
+        report(p.location, fmt::format("layers {} and {} of {} have a parameter in common", tie.a,
+                                       tie.b, p.layers.size()));
+    number(p.location, "the hidden share of a backward pass", p.hidden, 1);
+    number(p.location, "the share of an exchange that hides", p.hides, 1);
     natural("the limit of a step", p.limits.step);
     natural("the limit of devices", p.limits.devices);
     number(p.location, "the limit of watts", p.limits.watts);
@@ -119,6 +125,7 @@ private:
     count("devices", kind.devices, 0);
     count("devices in servers", kind.perServer, 1);
     count("memory", kind.memory, 0);
+    count("memory of its host", kind.hostMemory, 0);
     number(kind.location, fmt::format("'{}': idle power", kind.name), kind.idleWatts);
     number(kind.location, fmt::format("'{}': thermal design power", kind.name), kind.tdpWatts);
     number(kind.location, fmt::format("'{}': price", kind.name), kind.pricePerHour);
@@ -138,6 +145,9 @@ private:
       report(p.location, what + "devices or samples pass 2^61");
     if (form.zero < 0 || form.zero > 3)
       report(p.location, fmt::format("{}stage {} of ZeRO", what, form.zero));
+    if (form.expert != 1 && form.expert != form.data)
+      report(p.location,
+             fmt::format("{}{} of {} replicas divide the experts", what, form.expert, form.data));
     int64_t before = 0;
     for (const auto &sync : form.syncs) {
       if (sync.together <= before)
@@ -167,6 +177,8 @@ private:
                                {"resident weights", cost.residentWeights},
                                {"resident gradients", cost.residentGradients},
                                {"gradients", cost.gradients},
+                               {"gradients in common", cost.tied},
+                               {"resident on the host", cost.hostResident},
                                {"weights", cost.weights}})
       natural(what + name, value);
     number(p.location, what + "energy", cost.joules);
@@ -179,6 +191,7 @@ private:
     for (const auto &keep : cost.keeps) {
       natural(what + "computing again", keep.again);
       natural(what + "kept", keep.kept);
+      natural(what + "kept on the host", keep.hostKept);
       natural(what + "working", keep.working);
     }
   }
@@ -211,7 +224,7 @@ private:
 
   void total(double samples, const std::vector<Id> &forms) {
     double m = std::floor(static_cast<double>(p.batch) / samples);
-    double pass = 0, once = 0, resident = 0, kept = 0, working = 0;
+    double pass = 0, once = 0, resident = 0, kept = 0, working = 0, tied = 0;
     for (const auto &layer : p.layers) {
       double passHere = 0, onceHere = 0, residentHere = 0, keptHere = 0;
       for (Id f : forms) {
@@ -221,7 +234,8 @@ private:
         double again = 0;
         for (const auto &keep : cost->keeps) {
           again = std::max(again, static_cast<double>(keep.again));
-          keptHere = std::max(keptHere, static_cast<double>(keep.kept));
+          keptHere = std::max(keptHere,
+                              static_cast<double>(keep.kept) + static_cast<double>(keep.hostKept));
           working = std::max(working, static_cast<double>(keep.working));
         }
         double sync = 0;
@@ -232,7 +246,9 @@ private:
                           static_cast<double>(cost->weight) + again +
                           2 * longest(p.forms[f].gather, static_cast<double>(cost->weights)));
         onceHere = std::max(onceHere, static_cast<double>(cost->update) + sync);
-        residentHere = std::max(residentHere, static_cast<double>(cost->resident));
+        residentHere = std::max(residentHere, static_cast<double>(cost->resident) +
+                                                  static_cast<double>(cost->hostResident));
+        tied = std::max(tied, static_cast<double>(cost->tied));
       }
       pass += passHere + static_cast<double>(p.perMicrobatch);
       once += onceHere;
@@ -240,6 +256,9 @@ private:
       kept += keptHere;
     }
     pass += 2 * transfers(samples, forms);
+    for (const auto &link : p.links)
+      for (const LinearTime &way : {link.inside, link.across})
+        once = std::max(once, once + static_cast<double>(p.ties.size()) * longest({way}, tied));
     if (!(m * pass + once + static_cast<double>(p.perStep) <= kMost))
       report(p.location, fmt::format("with {} samples per micro-batch, a step passes 2^61 "
                                      "picoseconds",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace accord {
@@ -22,6 +23,23 @@ const char *name(PlacementObjective objective) {
     return "tdp_time";
   }
   return "step_time";
+}
+
+const char *name(PlacementProblem::RankOrder order) {
+  return order == PlacementProblem::RankOrder::TensorPipelineData ? "tensor_pipeline_data"
+                                                                  : "tensor_data_pipeline";
+}
+
+const char *name(PlacementProblem::Tables tables) {
+  switch (tables) {
+  case PlacementProblem::Tables::Whole:
+    return "whole";
+  case PlacementProblem::Tables::Rows:
+    return "rows";
+  case PlacementProblem::Tables::Columns:
+    return "columns";
+  }
+  return "whole";
 }
 
 int64_t timeOf(const std::vector<LinearTime> &ways, double bytes) {
@@ -45,6 +63,8 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
     work.weight += cost->weight;
     work.update += cost->update;
     work.resident += cost->resident;
+    work.hostResident += cost->hostResident;
+    work.hostKept += keep.hostKept;
     work.gradients += cost->gradients;
     work.weights += cost->weights;
     work.kept += keep.kept;
@@ -71,9 +91,29 @@ int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
   return sum;
 }
 
-int64_t togetherOf(const PlacementProblem &problem, Id form) {
+int64_t togetherOf(const PlacementProblem &problem, Id form, int64_t groups) {
   const PlacementProblem::Form &f = problem.forms[form];
-  return std::max<int64_t>(1, std::min(f.data, problem.kinds[f.kind].perServer / f.tensor));
+  int64_t places = problem.kinds[f.kind].perServer / f.tensor; // of whole tensor groups
+  if (f.order == PlacementProblem::RankOrder::TensorPipelineData)
+    places /= groups;
+  return std::max<int64_t>(1, std::min(f.data, places));
+}
+
+bool replicasInside(const PlacementProblem &problem, Id form, int64_t a, int64_t b,
+                    int64_t groups) {
+  const PlacementProblem::Form &f = problem.forms[form];
+  int64_t perServer = problem.kinds[f.kind].perServer, replica = f.tensor * groups;
+  int64_t first = std::min(a, b) * f.tensor, last = (std::max(a, b) + 1) * f.tensor - 1;
+  if (last - first >= perServer)
+    return false;
+  // Places of servers where replicas begin repeat themselves.
+  int64_t looked = std::min(f.data, perServer / std::gcd(perServer, replica));
+  if (looked > PlacementProblem::kMostReplicas)
+    return false;
+  for (int64_t r = 0; r < looked; ++r)
+    if ((r * replica + first) / perServer != (r * replica + last) / perServer)
+      return false;
+  return true;
 }
 
 int64_t finishOf(const PlacementProblem &problem, Id form, const StageWork &work,
@@ -86,7 +126,10 @@ int64_t finishOf(const PlacementProblem &problem, Id form, const StageWork &work
   int64_t exchange = sync ? timeOf(sync->ways, static_cast<double>(work.gradients)) : 0;
   auto behind =
       static_cast<int64_t>(problem.hidden * static_cast<double>(work.backward + work.weight));
-  return std::max<int64_t>(0, exchange - behind) + work.update;
+  int64_t can = problem.hides < 1
+                    ? static_cast<int64_t>(problem.hides * static_cast<double>(exchange))
+                    : exchange;
+  return exchange - std::min(can, behind) + work.update;
 }
 
 namespace {
@@ -111,7 +154,7 @@ public:
 
   PlacementWorth stages(StageEdges &edges) {
     PlacementWorth worth;
-    worth.inFlight = inFlightOf(shape());
+    worth.inFlight.resize(plan_.stages.size());
     edges.assign(plan_.stages.size(), {});
     std::vector<StageWork> works;
     for (const PlacedStage &stage : plan_.stages)
@@ -134,17 +177,25 @@ public:
         worth.times[from].send = std::max(worth.times[from].send, takes);
       }
     }
-    worth.memory.resize(groups_);
+    worth.memory.resize(groups_), worth.host.resize(groups_);
     for (size_t g = 0; g < groups_; ++g) {
       int64_t working = 0;
+      std::vector<int64_t> kept, outside;
+      for (size_t s = g; s < works.size(); s += groups_)
+        kept.push_back(works[s].kept), outside.push_back(works[s].hostKept);
+      auto moments = heldOf(shape(), static_cast<int64_t>(g));
+      std::vector<int64_t> held = peakOf(moments, kept), heldOutside = peakOf(moments, outside);
       for (size_t s = g; s < works.size(); s += groups_) {
+        worth.inFlight[s] = held[s / groups_];
         worth.memory[g] += works[s].resident + worth.inFlight[s] * works[s].kept;
+        worth.host[g] += works[s].hostResident + heldOutside[s / groups_] * works[s].hostKept;
         working = std::max(working, works[s].working);
       }
       worth.memory[g] += working;
       finish(worth, works, g);
-      worth.fits &= worth.memory[g] <= kindOf(g).memory;
+      worth.fits &= worth.memory[g] <= kindOf(g).memory && worth.host[g] <= kindOf(g).hostMemory;
     }
+    ties(worth);
     return worth;
   }
 
@@ -155,7 +206,8 @@ public:
   PlacementWorth run() {
     StageEdges edges;
     PlacementWorth worth = stages(edges);
-    worth.step = simulate(shape(), worth.times, edges).step + problem_.perStep;
+    worth.step =
+        std::max(simulate(shape(), worth.times, edges).step + problem_.perStep, problem_.leastStep);
     double seconds = static_cast<double>(worth.step) * 1e-12, tdp = 0;
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.forms[plan_.stages[g].form].devices();
@@ -211,14 +263,45 @@ private:
     if (from % groups_ == to % groups_) // chunks of one group
       return {from, to, 0, true, 0};
     const PlacementProblem::Link &link = problem_.links[a.kind * problem_.kinds.size() + b.kind];
-    int64_t perServer = problem_.kinds[a.kind].perServer;
-    int64_t first = std::min(offsets_[from % groups_], offsets_[to % groups_]);
-    int64_t last =
-        std::max(offsets_[from % groups_] + a.devices(), offsets_[to % groups_] + b.devices()) - 1;
-    bool inside = a.kind == b.kind && first / perServer == last / perServer;
+    bool inside = inServer(from % groups_, to % groups_);
     double share = static_cast<double>(bytes) * static_cast<double>(a.data * a.microbatch) /
                    static_cast<double>(std::min(a.devices(), b.devices()));
     return {from, to, share, inside, timeOf({inside ? link.inside : link.across}, share)};
+  }
+
+  bool inServer(size_t g, size_t h) const {
+    Id form = plan_.stages[g].form;
+    const PlacementProblem::Form &a = problem_.forms[form],
+                                 &b = problem_.forms[plan_.stages[h].form];
+    if (a.order == PlacementProblem::RankOrder::TensorPipelineData)
+      return replicasInside(problem_, form, static_cast<int64_t>(g), static_cast<int64_t>(h),
+                            static_cast<int64_t>(groups_));
+    int64_t perServer = problem_.kinds[a.kind].perServer;
+    int64_t first = std::min(offsets_[g], offsets_[h]);
+    int64_t last = std::max(offsets_[g] + a.devices(), offsets_[h] + b.devices()) - 1;
+    return a.kind == b.kind && first / perServer == last / perServer;
+  }
+
+  /// Copies of one parameter in two groups.
+  void ties(PlacementWorth &worth) const {
+    if (problem_.ties.empty())
+      return;
+    std::vector<size_t> groupOf(problem_.layers.size());
+    for (size_t s = 0; s < plan_.stages.size(); ++s)
+      for (Id layer : plan_.stages[s].layers)
+        groupOf[layer] = s % groups_;
+    for (const PlacementProblem::Tie &tie : problem_.ties) {
+      size_t g = groupOf[tie.a], h = groupOf[tie.b];
+      if (g == h)
+        continue;
+      Id a = plan_.stages[g].form, b = plan_.stages[h].form;
+      const PlacementProblem::Link &link =
+          problem_.links[problem_.forms[a].kind * problem_.kinds.size() + problem_.forms[b].kind];
+      int64_t bytes = std::max(problem_.cost(tie.a, a)->tied, problem_.cost(tie.b, b)->tied);
+      int64_t takes =
+          timeOf({inServer(g, h) ? link.inside : link.across}, static_cast<double>(bytes));
+      worth.times[g].finish += takes, worth.times[h].finish += takes;
+    }
   }
 
   /// Gradients of a group's stages are exchanged together.
@@ -231,7 +314,8 @@ private:
       all.gradients += works[s].gradients;
     }
     Id form = plan_.stages[group].form;
-    worth.times[group].finish = finishOf(problem_, form, all, togetherOf(problem_, form));
+    worth.times[group].finish =
+        finishOf(problem_, form, all, togetherOf(problem_, form, static_cast<int64_t>(groups_)));
   }
 
   const PlacementProblem &problem_;
@@ -305,6 +389,13 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
                         plan.microbatches, samples, problem.batch));
     if (s < groups) {
       used[form.kind] += form.devices();
+      if (form.order == PlacementProblem::RankOrder::TensorPipelineData &&
+          stage.form != plan.stages[0].form)
+        fault(fmt::format("stage {} runs replica after replica, unlike stage 0", s));
+      if (plan.stages[0].form < problem.forms.size() && stage.form != plan.stages[0].form &&
+          problem.forms[plan.stages[0].form].order ==
+              PlacementProblem::RankOrder::TensorPipelineData)
+        fault(fmt::format("stage 0 runs replica after replica, unlike stage {}", s));
       if (problem.sameForm && formOf[form.kind] != ~0u && formOf[form.kind] != stage.form)
         fault(fmt::format("stage {} has another form than those before it on '{}'", s,
                           problem.kinds[form.kind].name));

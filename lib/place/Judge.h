@@ -8,8 +8,9 @@ namespace accord {
 struct StageWork {
   int64_t forward = 0, backward = 0, weight = 0, update = 0;
   int64_t resident = 0, gradients = 0, weights = 0;
-  int64_t kept = 0;    ///< of one micro-batch
-  int64_t working = 0; ///< the most of a layer
+  int64_t hostResident = 0, hostKept = 0; ///< in the host's memory
+  int64_t kept = 0;                       ///< of one micro-batch
+  int64_t working = 0;                    ///< the most of a layer
   double joules = 0;
 };
 /// Sums over layers; nothing where one of them cannot run in the form. `keeps` as in PlacedStage.
@@ -19,13 +20,20 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
 int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
                      const PlacedStage &to);
 
-/// Exposed exchange of gradients and update: max(0, sync - hidden * (backward + weight)) + update.
+/// Exposed exchange of gradients and update:
+///   sync - min(hides * sync, hidden * (backward + weight)) + update.
 /// `together`: replicas of a stage in one server.
 int64_t finishOf(const PlacementProblem &problem, PlacementProblem::Id form, const StageWork &work,
                  int64_t together);
 
-/// Replicas of a stage in one server, its devices in a row: max(1, min(data, perServer / tensor)).
-int64_t togetherOf(const PlacementProblem &problem, PlacementProblem::Id form);
+/// Replicas of a stage in one server: max(1, min(data, perServer / tensor)) where its devices are
+/// in a row; where those of a replica are, through all `groups`, perServer / (tensor * groups).
+int64_t togetherOf(const PlacementProblem &problem, PlacementProblem::Id form, int64_t groups);
+
+/// Whether all replicas have device groups `a` and `b` (from 0) of `groups` in one server each, if
+/// all groups have the form and its ranks run replica after replica.
+bool replicasInside(const PlacementProblem &problem, PlacementProblem::Id form, int64_t a,
+                    int64_t b, int64_t groups);
 
 /// Whether the plan is one of the problem: each layer in one stage, no edge back, forms that belong
 /// together (same samples per micro-batch, samples = batch), devices enough, chunks and schedule
@@ -33,13 +41,18 @@ int64_t togetherOf(const PlacementProblem &problem, PlacementProblem::Id form);
 std::vector<std::string> faults(const PlacementProblem &problem, const Placement &plan);
 
 /// Of a plan without faults.
-///  forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
-///  comes from each earlier stage backward            = layers' backward and `again` +
-///  gather(weights) + blocking: receiving gradients from each later stage transfer time between
-///  stages a and b = link(bytesBetween * samples of a micro-batch / min(devices of a, devices of
-///  b)), `inside` if the devices of both are of one kind and in one server memory of a group = sum
-///  of residents + sum over its stages of inFlight * kept + the largest `working` step = simulated
-///  + perStep
+/// - forward of a stage = its layers' + perMicrobatch + gather(weights) + blocking: receiving what
+///   comes from each earlier stage
+/// - backward = layers' backward and `again` + gather(weights) + blocking: receiving gradients from
+///   each later stage
+/// - transfer time between stages a and b = link(bytesBetween * samples of a micro-batch /
+///   min(devices of a, devices of b)), `inside` if the devices of both are of one kind and in one
+///   server
+/// - memory of a group = sum of residents + sum over its stages of inFlight * kept + the largest
+///   `working`, where inFlight is what its stages hold when that sum is largest (`peakOf`); of its
+///   host the same of `hostResident` and `hostKept`, when that sum is largest
+/// - finish of both groups of a tie + link(the larger `tied`)
+/// - step = max(simulated + perStep, leastStep)
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
 
 /// What goes from a stage to a later one for each micro-batch, and its gradient back.

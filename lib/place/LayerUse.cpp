@@ -160,6 +160,13 @@ private:
       }
       takes /= static_cast<double>(countOf(cls));
       use.joules += joules(id) / static_cast<double>(countOf(cls));
+      if (op.body != kNone) {
+        int64_t hides = ringHides(graph_, deps_, schedule_, op.body);
+        double share =
+            static_cast<double>(graph_.regions[op.body].count) / static_cast<double>(countOf(cls));
+        int64_t &into = backward_.at(id) ? use.ringBackward : use.ringForward;
+        into = sum(into, capped(std::floor(static_cast<double>(hides) * share)));
+      }
       if (!backward_.at(id)) {
         use.forward = sum(use.forward, capped(std::ceil(takes)));
         continue;
@@ -172,6 +179,8 @@ private:
       use.backward = sum(use.backward, std::max<int64_t>(0, whole - weight - again));
     }
     for (const Slot &slot : schedule_.regions[kUpdateRegion].slots) {
+      if (operation(slot.operation).exchange) // between replicas: no layer's own
+        continue;
       const std::string &name = operation(slot.operation).name;
       size_t dot = name.rfind(".update");
       for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, dot))) {
@@ -184,15 +193,19 @@ private:
   }
 
   void residents() {
-    for (const Resident &r : graph_.residents)
-      for (uint32_t cls : layers::ownersOf(layering_, graph_, r.name)) {
+    for (const Resident &r : graph_.residents) {
+      std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, r.name);
+      for (uint32_t cls : owners) {
         int64_t share = (r.bytes + countOf(cls) - 1) / countOf(cls);
         LayerUse &use = uses_[cls];
         int64_t &bytes = r.category == Category::Weights     ? use.weights
                          : r.category == Category::Gradients ? use.gradients
                                                              : use.states;
         bytes = sum(bytes, share);
+        if (owners.size() > 1 && r.category == Category::Gradients)
+          use.tied = sum(use.tied, share);
       }
+    }
   }
 
   /// What lives from an iteration's forward to its backward pass: what it stashes, but what the
@@ -322,11 +335,12 @@ std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph
   return Measuring(layering, graph, costs, schedule).run();
 }
 
-std::vector<std::string> sharedParameters(const Layering &layering, const WorkGraph &graph) {
-  std::vector<std::string> shared;
+std::vector<SharedParameter> sharedParameters(const Layering &layering, const WorkGraph &graph) {
+  std::vector<SharedParameter> shared;
   for (const Resident &r : graph.residents)
-    if (r.category == Category::Weights && layers::ownersOf(layering, graph, r.name).size() > 1)
-      shared.push_back(r.name);
+    if (r.category == Category::Weights)
+      if (auto owners = layers::ownersOf(layering, graph, r.name); owners.size() > 1)
+        shared.push_back({r.name, std::move(owners)});
   return shared;
 }
 

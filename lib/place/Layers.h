@@ -50,7 +50,13 @@ struct LayerUse {
   /// backward pass reads it. What is read by the backward passes of two layers is counted where it
   /// was made.
   int64_t kept = 0;
-  int64_t working = 0;     ///< the most bytes besides, in either pass
+  int64_t working = 0; ///< the most bytes besides, in either pass
+  /// Of `forward`, and of the rest of a micro-batch: what goes if products and the collectives of
+  /// tensor parallelism around them run in pieces, one piece's exchange beside the next one's
+  /// product (Wang et al., Overlap Communication with Dependent Computation via Decomposition,
+  /// ASPLOS 2023).
+  int64_t ringForward = 0, ringBackward = 0;
+  int64_t tied = 0;        ///< of `gradients`, those of parameters that other layers use, too
   double joules = 0;       ///< of one micro-batch
   double joulesUpdate = 0; ///< of one step
 };
@@ -67,8 +73,20 @@ struct LayerUse {
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
                                 const Costs &costs, const Schedule &schedule);
 
-/// Parameters that layers of several classes use.
-std::vector<std::string> sharedParameters(const Layering &layering, const WorkGraph &graph);
+/// A parameter that layers of several classes use, and these, ascending.
+struct SharedParameter {
+  std::string name;
+  std::vector<uint32_t> classes;
+};
+std::vector<SharedParameter> sharedParameters(const Layering &layering, const WorkGraph &graph);
+
+/// Time that goes from one run of a region where each product and the collective among the devices
+/// of the axis "tensor" that it feeds, or that feeds it, run in as many pieces as there are
+/// devices: with p and c for both, p + c becomes (t-1)/t max(p, c) + (p + c)/t, so
+/// (t-1)/t min(p, c) goes. A product hides one collective. No more than what the schedule takes
+/// besides its operations on cores goes: what it has hidden itself is hidden once.
+int64_t ringHides(const WorkGraph &graph, const Dependences &deps, const Schedule &schedule,
+                  RegionId region);
 
 namespace layers {
 /// Longest key that `name` begins with, up to a dot or its end; null if there is none.

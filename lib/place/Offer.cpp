@@ -1,5 +1,7 @@
 #include "lib/place/Offer.h"
 #include "lib/cost/Estimate.h"
+#include "lib/place/OfferCosts.h"
+#include "lib/place/Place.h"
 #include "lib/solve/ScheduleStep.h"
 #include <algorithm>
 #include <cmath>
@@ -10,9 +12,6 @@ namespace accord {
 namespace {
 
 using Id = PlacementProblem::Id;
-
-int64_t picoseconds(Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); }
-int64_t share(int64_t whole, int64_t devices) { return (whole + devices - 1) / devices; }
 
 /// All sums of a line of each.
 std::vector<LinearTime> both(const std::vector<LinearTime> &a, const std::vector<LinearTime> &b) {
@@ -36,15 +35,16 @@ public:
   explicit Offering(const OfferRequest &request) : request_(request) {}
 
   std::variant<Offer, std::vector<Issue>> run() {
-    kinds();
+    addDevices(request_, problem());
     if (!structure())
       return std::move(issues_);
-    links();
     for (Id kind = 0; kind < request_.groups.size(); ++kind)
       if (!forms(kind))
         return std::move(issues_);
     if (problem().forms.empty())
       return nothingFits();
+    if (auto issue = tooMany())
+      return std::vector<Issue>{*issue};
     words();
     return std::move(out_);
   }
@@ -52,49 +52,19 @@ public:
 private:
   PlacementProblem &problem() { return out_.problem; }
 
-  void kinds() {
-    PlacementProblem &p = problem();
-    p.name = request_.job;
-    p.objective = request_.objective;
-    p.limits = request_.limits;
-    p.batch = request_.batch;
-    p.schedules = request_.space.schedules;
-    p.chunks = request_.space.chunks;
-    p.mostStages = request_.space.mostStages;
-    p.hidden = request_.hidden;
-    p.location = request_.location;
-    for (const Cluster &group : request_.groups) {
-      const Memory &memory = group.machine.memories.front();
-      PlacementProblem::Kind kind;
-      kind.name = group.machine.name;
-      kind.devices = group.devicesPerServer * group.servers;
-      kind.perServer = group.devicesPerServer;
-      kind.memory = static_cast<int64_t>(std::min(memory.capacity.value, 0x1p61));
-      if (request_.memory > 0)
-        kind.memory = std::min(kind.memory, request_.memory);
-      kind.idleWatts = group.machine.idle.value;
-      kind.tdpWatts = group.machine.tdp.value;
-      kind.pricePerHour = group.pricePerHour;
-      auto origin = memory.origins.find("capacity");
-      kind.location =
-          origin != memory.origins.end() ? origin->second.location : group.machine.location;
-      kind.counted = group.location;
-      p.kinds.push_back(std::move(kind));
-      p.perMicrobatch = std::max(p.perMicrobatch, picoseconds(group.machine.host.microbatch));
-      p.perStep = std::max(p.perStep, picoseconds(group.machine.host.step));
-    }
-  }
-
   struct Priced {
     WorkGraph graph;
     Costs costs;
     Schedule schedule;
   };
-  std::optional<Priced> price(WorkGraph graph, const Cluster &group, int64_t tensor) {
+  std::optional<Priced> price(WorkGraph graph, const Cluster &group, int64_t tensor,
+                              int64_t data = 1) {
     EstimateOptions options;
     options.costModel = request_.costModel;
     options.fabric = &group.fabric;
     options.axes = {{"tensor", tensor}};
+    if (data > 1)
+      options.axes.push_back({"data", data});
     auto costs = estimate(graph, group.machine, options);
     if (auto *failed = std::get_if<std::vector<Issue>>(&costs)) {
       issues_ = std::move(*failed);
@@ -136,11 +106,20 @@ private:
                            static_cast<double>(work.executions(id)) /
                            static_cast<double>(work.microbatches) *
                            static_cast<double>(request_.batch);
-    for (const std::string &name : sharedParameters(layering_, work))
-      assume(fmt::format("parameter '{}' is used by several layers: each has a copy of its own, "
-                         "and what their copies exchange takes no time",
-                         name));
     PlacementProblem &p = problem();
+    std::set<std::pair<Id, Id>> tied;
+    for (const SharedParameter &shared : sharedParameters(layering_, work)) {
+      assume(fmt::format("parameter '{}' is used by several layers: each has a copy of its own, "
+                         "and copies of two device groups exchange their gradients at the end",
+                         shared.name));
+      for (size_t i = 1; i < shared.classes.size(); ++i)
+        tied.insert(
+            {layering_.firstOf(shared.classes[i - 1]), layering_.firstOf(shared.classes[i])});
+    }
+    for (auto [a, b] : tied)
+      p.ties.push_back({std::min(a, b), std::max(a, b)});
+    if (auto text = addLoading(request_, work, p); !text.empty())
+      assume(text);
     for (Id cls = 0; cls < layering_.classes.size(); ++cls) {
       const Layering::Class &one = layering_.classes[cls];
       p.classes.push_back({one.name, {}});
@@ -153,41 +132,28 @@ private:
     return true;
   }
 
-  void links() {
-    auto line = [](const Network &network, double sharers) {
-      double rate = endpointBandwidth(network, 2).value / network.oversubscription;
-      return LinearTime{network.latency.value * 1e12, rate > 0 ? sharers / rate * 1e12 : 0};
-    };
-    for (size_t from = 0; from < request_.groups.size(); ++from)
-      for (size_t to = 0; to < request_.groups.size(); ++to) {
-        const Cluster &a = request_.groups[from], &b = request_.groups[to];
-        PlacementProblem::Link link;
-        double sharers = static_cast<double>(std::max(a.devicesPerServer, b.devicesPerServer));
-        if (from == to && !a.fabric.levels.empty()) {
-          link.inside = line(a.fabric.levels.front(), 1);
-          link.across = a.servers > 1 ? line(a.fabric.levels.back(), sharers) : link.inside;
-        }
-        if (from != to && request_.between)
-          link.across = link.inside = line(*request_.between, sharers);
-        problem().links.push_back(link);
-      }
-  }
-
-  /// Layers' uses by policy of recomputation, for one degree and micro-batch.
+  /// Layers' uses by policy of recomputation, for one degree and micro-batch; of one of `data`
+  /// replicas that divide something.
   using Uses = std::vector<std::vector<LayerUse>>;
-  std::optional<Uses> uses(Id kind, const PlacementSpace::Share &share, int64_t microbatch) {
+  std::optional<Uses> uses(Id kind, const PlacementSpace::Share &share, int64_t microbatch,
+                           int64_t data = 1, const PlacementSpace::Division &division = {}) {
     Uses all;
     for (const std::string &policy : request_.space.recomputes) {
-      auto graph = request_.instantiate(share.tensor, share.sequence, microbatch, policy);
+      auto graph = division.any()
+                       ? request_.instantiateDivided(share.tensor, share.sequence, microbatch,
+                                                     policy, data, division)
+                       : request_.instantiate(share.tensor, share.sequence, microbatch, policy);
       if (auto *issue = std::get_if<Issue>(&graph)) {
         if (!left_)
           left_ = *issue;
-        assume(fmt::format("tensor_parallel {}{} is left out: {}", share.tensor,
-                           share.sequence ? " with sequence_parallel" : "", issue->message));
+        assume(fmt::format("tensor_parallel {}{}{} is left out: {}", share.tensor,
+                           share.sequence ? " with sequence_parallel" : "",
+                           division.any() ? fmt::format(", divided among {} replicas,", data) : "",
+                           issue->message));
         return std::nullopt;
       }
       auto priced =
-          price(std::move(std::get<WorkGraph>(graph)), request_.groups[kind], share.tensor);
+          price(std::move(std::get<WorkGraph>(graph)), request_.groups[kind], share.tensor, data);
       if (!priced)
         return std::nullopt;
       all.push_back(layerUses(layering_, priced->graph, priced->costs, priced->schedule));
@@ -195,12 +161,25 @@ private:
     return all;
   }
 
+  /// A layer that a device has no room for however it is kept; larger micro-batches take no less.
+  const std::string *tooLarge(const Uses &uses, Id kind) const {
+    for (size_t cls = 0; cls < layering_.classes.size(); ++cls)
+      if (std::all_of(uses.begin(), uses.end(), [&](const std::vector<LayerUse> &policy) {
+            return policy[cls].kept > out_.problem.kinds[kind].memory - policy[cls].working;
+          }))
+        return &layering_.classes[cls].name;
+    return nullptr;
+  }
+
   /// What replicas of a stage exchange.
   struct Traffic {
     std::vector<LinearTime> allReduce, scatter, gather;
   };
-  std::optional<Traffic> traffic(const Cluster &group, int64_t tensor, int64_t data, bool divided) {
-    Groups groups = groupsAlong({{"tensor", tensor}, {"data", data}}, "data");
+  /// `between`: stages whose devices are between one replica and the next.
+  std::optional<Traffic> traffic(const Cluster &group, int64_t tensor, int64_t data, bool divided,
+                                 int64_t between = 1) {
+    Groups groups =
+        groupsAlong({{"tensor", tensor}, {"pipeline", between}, {"data", data}}, "data");
     Traffic made;
     auto lines = [&](Collective kind, std::vector<LinearTime> &into) {
       auto found = linesOf(group.fabric, kind, groups);
@@ -218,17 +197,20 @@ private:
     return made;
   }
 
+  /// Degrees of one kind, and what they cost.
+  struct Degree {
+    PlacementSpace::Share share;
+    int64_t microbatch = 1, data = 1;
+  };
+
   bool forms(Id kind) {
-    const Cluster &group = request_.groups[kind];
     int64_t devices = problem().kinds[kind].devices;
-    bool divided = std::any_of(request_.space.zero.begin(), request_.space.zero.end(),
-                               [](int stage) { return stage > 0; });
     std::vector<int64_t> degrees = request_.space.data;
     if (degrees.empty())
       for (int64_t d = 1; d <= std::min(devices, request_.batch); ++d)
         if (request_.batch % d == 0)
           degrees.push_back(d);
-    std::map<std::pair<int64_t, int64_t>, Traffic> traffics;
+    std::map<std::pair<int64_t, int64_t>, std::map<int64_t, Traffic>> traffics;
     for (const PlacementSpace::Share &share : request_.space.shares) {
       if (share.tensor > devices)
         continue;
@@ -244,101 +226,165 @@ private:
           if (data > devices / share.tensor || request_.batch / microbatch % data != 0)
             continue;
           auto [at, isNew] = traffics.try_emplace({share.tensor, data});
-          if (isNew && data > 1) {
-            auto made = traffic(group, share.tensor, data, divided);
-            if (!made)
-              return false;
-            at->second = std::move(*made);
+          if (isNew && data > 1 && !exchanges(kind, share.tensor, data, at->second))
+            return false;
+          for (const PlacementSpace::Division &division : divisions(data)) {
+            std::optional<Uses> divided;
+            if (division.any()) {
+              divided = uses(kind, share, microbatch, data, division);
+              if (!issues_.empty())
+                return false;
+              if (!divided)
+                continue;
+            }
+            choices(kind, {share, microbatch, data}, division, *found, divided ? *divided : *found,
+                    at->second);
           }
-          std::vector<int> stages = request_.space.zero;
-          if (data == 1) // nothing to divide among
-            stages = {*std::min_element(stages.begin(), stages.end())};
-          for (int zero : stages) {
-            PlacementProblem::Form form;
-            form.kind = kind;
-            form.tensor = share.tensor;
-            form.sequence = share.sequence;
-            form.data = data;
-            form.zero = zero;
-            form.microbatch = microbatch;
-            add(form, *found, at->second);
-          }
+        }
+        if (const std::string *layer = tooLarge(*found, kind);
+            layer && microbatch < request_.space.microbatches.back()) {
+          assume(
+              fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
+                          "{}: it has no room for one in '{}'",
+                          microbatch, share.tensor, problem().kinds[kind].name, *layer));
+          break;
         }
       }
     }
     return true;
   }
 
-  void add(PlacementProblem::Form form, const Uses &uses, const Traffic &traffic) {
+  std::vector<PlacementSpace::Division> divisions(int64_t data) const {
+    std::vector<PlacementSpace::Division> all;
+    for (bool experts : {false, true}) {
+      const std::vector<int64_t> &offered = request_.space.experts;
+      if ((experts && data == 1) ||
+          std::find(offered.begin(), offered.end(), experts ? data : 1) == offered.end())
+        continue;
+      for (PlacementProblem::Tables tables : request_.space.tables)
+        if (data > 1)
+          all.push_back({experts, tables});
+      if (data == 1) // nobody to divide tables with
+        all.push_back({});
+    }
+    return all;
+  }
+
+  /// By stages between replicas: 1, and as many as a server has room for, if ranks may run so.
+  bool exchanges(Id kind, int64_t tensor, int64_t data, std::map<int64_t, Traffic> &by) {
+    bool divided = std::any_of(request_.space.zero.begin(), request_.space.zero.end(),
+                               [](int stage) { return stage > 0; });
+    int64_t perServer = problem().kinds[kind].perServer, most = 1;
+    for (PlacementProblem::RankOrder order : request_.space.orders)
+      if (order == PlacementProblem::RankOrder::TensorPipelineData)
+        most = std::max<int64_t>(1, (perServer + tensor - 1) / tensor);
+    int64_t known = 0; // together
+    for (int64_t between = 1; between <= most; ++between) {
+      int64_t together = std::max<int64_t>(1, std::min(data, perServer / (tensor * between)));
+      if (together == known)
+        continue;
+      known = together;
+      auto made = traffic(request_.groups[kind], tensor, data, divided, between);
+      if (!made)
+        return false;
+      by.emplace(between, std::move(*made));
+    }
+    return true;
+  }
+
+  /// All that is chosen besides degrees.
+  void choices(Id kind, const Degree &degree, const PlacementSpace::Division &division,
+               const Uses &whole, const Uses &divided, const std::map<int64_t, Traffic> &traffic) {
+    std::vector<int> stages = request_.space.zero;
+    if (degree.data == 1) // nothing to divide among
+      stages = {*std::min_element(stages.begin(), stages.end())};
+    const PlacementProblem::Kind &on = problem().kinds[kind];
+    std::vector<size_t> alike; // forms of these degrees that are offered
+    for (int zero : stages)
+      for (const PlacementSpace::Offload &offload : request_.space.offloads)
+        for (bool ring : request_.space.rings)
+          for (PlacementProblem::RankOrder order : request_.space.orders) {
+            bool replicas = order == PlacementProblem::RankOrder::TensorPipelineData;
+            // Where all devices are in one server, or there is one replica, ranks make no
+            // difference.
+            if (replicas && request_.space.orders.size() > 1 &&
+                (degree.data == 1 || on.devices <= on.perServer))
+              continue;
+            if (zero == 3 && offload.weights) // they come from the other replicas
+              continue;
+            PlacementProblem::Form form;
+            form.kind = kind;
+            form.tensor = degree.share.tensor;
+            form.sequence = degree.share.sequence;
+            form.data = degree.data;
+            form.zero = zero;
+            form.microbatch = degree.microbatch;
+            form.expert = division.experts ? degree.data : 1;
+            form.tables = division.tables;
+            form.ringOverlap = ring && degree.share.tensor > 1;
+            form.hostStates = offload.states;
+            form.hostWeights = offload.weights;
+            form.order = order;
+            if (form.ringOverlap != ring && request_.space.rings.size() > 1)
+              continue;
+            add(form, whole, divided, traffic, alike);
+          }
+  }
+
+  void add(PlacementProblem::Form form, const Uses &whole, const Uses &uses,
+           const std::map<int64_t, Traffic> &traffic, std::vector<size_t> &alike) {
+    PlacementProblem &p = problem();
+    FormCosts how;
+    how.form = &form;
+    how.batch = request_.batch;
+    how.recomputes = request_.space.recomputes;
+    how.offloadActivations = request_.space.offloadActivations;
+    double rate = request_.groups[form.kind].machine.hostBandwidth.value;
+    how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
+    std::vector<PlacementProblem::Cost> costs;
     double weights = 0, gradients = 0;
     for (size_t c = 0; c < uses.front().size(); ++c) {
+      std::vector<LayerUse> policies;
+      for (const std::vector<LayerUse> &policy : uses)
+        policies.push_back(policy[c]);
+      costs.push_back(costOf(how, policies, &uses == &whole ? nullptr : &whole.front()[c]));
       auto count = static_cast<double>(layering_.classes[c].count);
-      weights += static_cast<double>(uses.front()[c].weights) * count;
-      gradients += static_cast<double>(uses.front()[c].gradients) * count;
+      weights += static_cast<double>(costs.back().weights) * count;
+      gradients += static_cast<double>(costs.back().gradients) * count;
     }
     if (form.data > 1) {
       double perGradient = gradients > 0 ? weights / gradients : 0,
              perWeight = weights > 0 ? gradients / weights : 0;
-      std::vector<LinearTime> ways = traffic.allReduce;
-      if (form.zero == 1)
-        ways = both(traffic.scatter, scaled(traffic.gather, 1, perGradient));
-      else if (form.zero == 2)
-        ways = scaled(traffic.gather, 1, perGradient);
-      else if (form.zero == 3)
-        ways = {};
-      const PlacementProblem::Kind &kind = problem().kinds[form.kind];
-      form.syncs.push_back(
-          {std::max<int64_t>(1, std::min(form.data, kind.perServer / form.tensor)), ways});
-      if (form.zero >= 2)
-        form.gather = scaled(traffic.scatter, 0.5, perWeight);
-      if (form.zero == 3)
-        form.gather = both(traffic.gather, form.gather);
+      int64_t places = p.kinds[form.kind].perServer / form.tensor;
+      bool replicas = form.order == PlacementProblem::RankOrder::TensorPipelineData;
+      for (const auto &[between, ways] : traffic) {
+        if (between > 1 && !replicas)
+          break;
+        std::vector<LinearTime> lines = ways.allReduce;
+        if (form.zero == 1)
+          lines = both(ways.scatter, scaled(ways.gather, 1, perGradient));
+        else if (form.zero == 2)
+          lines = scaled(ways.gather, 1, perGradient);
+        else if (form.zero == 3)
+          lines = {};
+        form.syncs.insert(form.syncs.begin(),
+                          {std::max<int64_t>(1, std::min(form.data, places / between)), lines});
+        // Of the fewest replicas in one server: what each micro-batch takes, wherever they are.
+        if (form.zero >= 2)
+          form.gather = scaled(ways.scatter, 0.5, perWeight);
+        if (form.zero == 3)
+          form.gather = both(ways.gather, form.gather);
+      }
     }
-    for (size_t c = 0; c < uses.front().size(); ++c)
-      problem().classes[c].costs.push_back(cost(form, uses, c));
-    problem().forms.push_back(std::move(form));
-  }
-
-  PlacementProblem::Cost cost(const PlacementProblem::Form &form, const Uses &uses, size_t cls) {
-    const LayerUse &use = uses.front()[cls];
-    auto over = [&](int64_t whole, int fromStage) {
-      return form.zero >= fromStage ? share(whole, form.data) : whole;
-    };
-    PlacementProblem::Cost cost;
-    cost.forward = use.forward;
-    cost.backward = use.backward;
-    cost.weight = use.weight;
-    cost.update = over(use.update, 1);
-    cost.residentWeights = over(use.weights, 3);
-    cost.residentGradients = over(use.gradients, 2);
-    cost.resident = cost.residentWeights + cost.residentGradients + over(use.states, 1);
-    cost.gradients = use.gradients;
-    cost.weights = use.weights;
-    auto microbatches = static_cast<double>(request_.batch / form.microbatch); // of all replicas
-    double tensor = static_cast<double>(form.tensor);
-    cost.joules = use.joules * microbatches * tensor +
-                  use.joulesUpdate * tensor * (form.zero >= 1 ? 1 : static_cast<double>(form.data));
-    int64_t first = use.backward + use.weight;
-    double most = 0;
-    for (size_t policy = 0; policy < uses.size(); ++policy) {
-      const LayerUse &other = uses[policy][cls];
-      PlacementProblem::Keep keep;
-      keep.policy = request_.space.recomputes[policy];
-      keep.again = std::max<int64_t>(0, other.backward + other.weight + other.again - first);
-      keep.kept = other.kept;
-      keep.working =
-          other.working + (form.zero >= 2 ? use.gradients : 0) + (form.zero >= 3 ? use.weights : 0);
-      // What is no less in any respect than another choice is none.
-      if (std::any_of(cost.keeps.begin(), cost.keeps.end(), [&](const PlacementProblem::Keep &k) {
-            return k.again <= keep.again && k.kept <= keep.kept && k.working <= keep.working;
-          }))
-        continue;
-      if (keep.again > 0)
-        most = std::max(most, (other.joules - use.joules) / static_cast<double>(keep.again));
-      cost.keeps.push_back(std::move(keep));
-    }
-    cost.joulesAgain = most * microbatches * tensor;
-    return cost;
+    for (size_t other : alike)
+      if (noBetter(p, form, costs, other)) {
+        ++dropped_;
+        return;
+      }
+    alike.push_back(p.forms.size());
+    for (size_t c = 0; c < costs.size(); ++c)
+      p.classes[c].costs.push_back(std::move(costs[c]));
+    p.forms.push_back(std::move(form));
   }
 
   void assume(const std::string &text) {
@@ -368,6 +414,21 @@ private:
              {}}};
   }
 
+  /// A step that nobody can simulate pass by pass, whatever is chosen.
+  std::optional<Issue> tooMany() {
+    int64_t fewest = INT64_MAX;
+    for (const PlacementProblem::Form &form : problem().forms)
+      fewest = std::min(fewest, request_.batch / (form.data * form.microbatch));
+    if (fewest <= MostPasses)
+      return std::nullopt;
+    return Issue{"A0946",
+                 fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
+                             "micro-batches that divide it; at most {} are looked at",
+                             request_.batch, fewest, MostPasses),
+                 request_.location,
+                 {}};
+  }
+
   void words() {
     PlacementProblem &p = problem();
     bool replicas = false, divided = false, late = false, shards = false;
@@ -386,8 +447,16 @@ private:
     if (late)
       assume("ZeRO 2 and 3 scatter gradients in each micro-batch, ZeRO 3 gathers the stage's "
              "weights before each pass; neither is hidden");
-    assume("transfers between stages stop the stage that receives them; each device sends its "
-           "part, and the devices of a server share its network");
+    assume(
+        fmt::format("transfers between stages {}; each device sends its part, and the devices of "
+                    "a server share its network",
+                    p.blockingTransfers ? "stop the stage that receives them"
+                                        : "run beside its passes, one after the other"));
+    if (dropped_ > 0)
+      assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
+                         "anything",
+                         dropped_));
+    others();
     if (shards)
       assume("what a stage receives in parts is put together without more time");
     for (const Cluster &group : request_.groups)
@@ -395,7 +464,26 @@ private:
         assume(text);
   }
 
+  /// Of what is offered besides degrees.
+  void others() {
+    bool ring = false, host = request_.space.offloadActivations, divided = false;
+    for (const PlacementProblem::Form &form : problem().forms) {
+      ring |= form.ringOverlap;
+      host |= form.hostStates || form.hostWeights;
+      divided |= form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
+    }
+    if (ring)
+      assume("tensor_overlap ring: products in as many pieces as devices take no longer, and "
+             "exchanging a piece takes no core from them");
+    if (host)
+      assume("offload: the link to the host carries both directions at once, and nothing but what "
+             "is offloaded; two buffers of a layer are on the device");
+    if (divided)
+      assume("experts and tables that replicas divide are as busy on each of them");
+  }
+
   const OfferRequest &request_;
+  size_t dropped_ = 0;
   Offer out_;
   Layering layering_;
   std::vector<Issue> issues_;

@@ -1,6 +1,7 @@
 // From a training job and a cluster to a placement problem: what the degrees, micro-batches and
 // memory savings that are offered cost.
 #pragma once
+#include "lib/cost/Loading.h"
 #include "lib/model/Placement.h"
 #include "lib/network/Cluster.h"
 #include "lib/network/Collective.h"
@@ -19,12 +20,31 @@ struct PlacementSpace {
   };
   std::vector<Share> shares{{}}; ///< of one operation
   std::vector<int64_t> data;     ///< empty: all that divide the batch
-  std::vector<int64_t> microbatches{1};
+  std::vector<int64_t> microbatches{
+      1}; ///< ascending; those that no device has room for are left out
   std::vector<int> zero{0};
   std::vector<std::string> recomputes{"none"};
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> chunks{2};
   int64_t mostStages = 0;
+  /// What may be in the host's memory: states of the optimizer, weights (both for all layers
+  /// alike), activations (for each layer).
+  struct Offload {
+    bool states = false, weights = false;
+  };
+  std::vector<Offload> offloads{{}};
+  bool offloadActivations = false;
+  std::vector<bool> rings{false}; ///< `Form::ringOverlap`
+  std::vector<PlacementProblem::RankOrder> orders{PlacementProblem::RankOrder::TensorDataPipeline};
+  /// What the replicas of a stage divide among them besides their samples.
+  struct Division {
+    bool experts = false;
+    PlacementProblem::Tables tables = PlacementProblem::Tables::Whole;
+    bool any() const { return experts || tables != PlacementProblem::Tables::Whole; }
+  };
+  std::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
+  std::vector<PlacementProblem::Tables> tables{PlacementProblem::Tables::Whole};
+  bool blockingTransfers = true;
 };
 
 /// Equal devices of a cluster, `fabric` among them, and what connects them with those of the other
@@ -49,6 +69,15 @@ struct OfferRequest {
   std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
                                                const std::string &recompute)>
       instantiate;
+  /// The same on one of `data` replicas that divide experts or tables among them. Called once for
+  /// each number of replicas where a division is offered, else never.
+  std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
+                                               const std::string &recompute, int64_t data,
+                                               const PlacementSpace::Division &division)>
+      instantiateDivided;
+  /// Loading: bytes of input a second of all loaders together, and batches loaded ahead. No rate:
+  /// input is always there.
+  std::optional<Loader> loader;
 };
 
 struct Offer {

@@ -1,6 +1,7 @@
 #include "lib/place/Pipeline.h"
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 namespace accord {
 namespace {
@@ -235,27 +236,67 @@ std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group) {
   return order;
 }
 
-std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
-  std::vector<int64_t> most(static_cast<size_t>(shape.groups * shape.chunks)), held(most.size());
-  // Interleaved groups are warm after less than two rounds of p micro-batches, and then repeat
-  // themselves every round: more micro-batches change nothing.
-  PipelineShape shorter = shape;
-  shorter.microbatches = std::min(shape.microbatches, 4 * shape.groups);
-  for (int64_t g = 0; g < shape.groups; ++g) {
-    if (shape.chunks == 1) {
-      int64_t window = shape.schedule == PipelineSchedule::GPipe        ? shape.microbatches
-                       : shape.schedule == PipelineSchedule::ZeroBubble ? shape.groups
-                                                                        : shape.groups - g;
-      most[static_cast<size_t>(g)] = std::min(shape.microbatches, window);
-      continue;
-    }
-    for (const PipelinePass &pass : passesOf(shorter, g))
-      if (pass.pass == Pass::Forward)
-        most[pass.stage] = std::max(most[pass.stage], ++held[pass.stage]);
-      else
-        --held[pass.stage];
+std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t group) {
+  int64_t m = shape.microbatches, p = shape.groups, v = shape.chunks;
+  if (v == 1) {
+    int64_t window = shape.schedule == PipelineSchedule::GPipe        ? m
+                     : shape.schedule == PipelineSchedule::ZeroBubble ? p
+                                                                      : p - group;
+    return {{std::min(m, window)}};
   }
+  int64_t all = m * v, round = p * v, warm = warmUpOf(shape, group);
+  auto done = [&](int64_t passes, int64_t turn) { // of the chunk whose turn it is
+    return passes / round * p + std::clamp<int64_t>(passes % round - turn * p, 0, p);
+  };
+  auto after = [&](int64_t forward, int64_t backward) {
+    std::vector<int64_t> held;
+    for (int64_t c = 0; c < v; ++c)
+      held.push_back(done(forward, c) - done(backward, v - 1 - c));
+    return held;
+  };
+  if (warm >= all)
+    return {after(all, 0)};
+  // Each backward pass after the first is followed by a forward pass. One chunk loses what another
+  // one gains until one of both has had its p micro-batches; after a round all is as before.
+  std::vector<std::vector<int64_t>> found, held;
+  int64_t last = std::min(all - warm - 1, round), ahead = warm + 1;
+  for (int64_t k = 0; k < last; k += p) {
+    found.push_back(after(k + ahead, k));
+    if (int64_t turns = k + p - ahead % p; turns < last)
+      found.push_back(after(turns + ahead, turns));
+  }
+  found.push_back(after(last + ahead, last));
+  auto below = [](const std::vector<int64_t> &a, const std::vector<int64_t> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), [](int64_t x, int64_t y) { return x <= y; });
+  };
+  for (size_t i = 0; i < found.size(); ++i) {
+    bool of = false;
+    for (size_t j = 0; j < found.size() && !of; ++j)
+      of = i != j && below(found[i], found[j]) && (found[i] != found[j] || j < i);
+    if (!of)
+      held.push_back(found[i]);
+  }
+  return held;
+}
+
+std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
+  std::vector<int64_t> most(static_cast<size_t>(shape.groups * shape.chunks));
+  for (int64_t g = 0; g < shape.groups; ++g)
+    for (const auto &held : heldOf(shape, g))
+      for (size_t c = 0; c < held.size(); ++c) {
+        int64_t &mine = most[c * static_cast<size_t>(shape.groups) + static_cast<size_t>(g)];
+        mine = std::max(mine, held[c]);
+      }
   return most;
+}
+
+std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held,
+                            const std::vector<int64_t> &kept) {
+  std::pair<int64_t, std::vector<int64_t>> most{-1, {}};
+  for (const auto &one : held)
+    most =
+        std::max(most, {std::inner_product(one.begin(), one.end(), kept.begin(), int64_t(0)), one});
+  return most.second;
 }
 
 PipelineRun simulate(const PipelineShape &shape, const std::vector<StageTimes> &stages,

@@ -29,10 +29,20 @@ struct PipelineShape {
 /// flight without.
 std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group);
 
-/// Micro-batches whose activations a stage may hold: in group s of p, GPipe m; 1F1B min(m, p - s);
-/// zero bubble min(m, p). For Interleaved a group's chunks together hold at most min(m v, 2 (p - s
-/// - 1) + (v - 1) p + 1) pieces; this is each chunk's own share.
+/// What a group's stages hold at once, by chunk: vectors of micro-batches whose activations are in
+/// memory, none of them below another. What any moment of its passes holds is no more than a mean
+/// of these, so that sums over the chunks are largest at one of them. In group s of p, GPipe m;
+/// 1F1B min(m, p - s); zero bubble min(m, p). Interleaved: min(m v, 2 (p - s - 1) + (v - 1) p + 1)
+/// pieces in each vector, on the first group 1 + (p - 1) / (p v) times p micro-batches of all
+/// chunks (Narayanan et al., SC 2021, section 2.2; Korthikanti et al., 2022, section 4.2.3). At
+/// most 2 v + 2 vectors; O(v^3).
+std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t group);
+/// Of each stage by itself: the most that `heldOf` has for it. Chunks do not peak together.
 std::vector<int64_t> inFlightOf(const PipelineShape &shape); ///< by stage
+/// When a group's chunks hold most bytes, where each keeps `kept` of a micro-batch: one of
+/// `heldOf`, of equal ones that with most of the first chunk, then of the next.
+std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held,
+                            const std::vector<int64_t> &kept);
 
 struct SimulatedPass {
   PipelinePass pass;

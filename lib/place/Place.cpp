@@ -39,6 +39,7 @@ public:
   PlacementResult run() {
     if (!all_.complete)
       answer_.leave(0);
+    answer_.leave(all_.left);
     count_ = all_.list.size();
     begin();
     guess();

@@ -24,6 +24,10 @@ struct PlaceOptions {
   std::function<void(const PlaceProgress &)> progress; ///< called when a number changes
 };
 
+/// Plans of more passes (micro-batches * stages) are not looked at, but bounded: neither is any
+/// reader of a certificate willing to.
+constexpr int64_t MostPasses = int64_t(1) << 22;
+
 /// Least value over all plans that `faults` (lib/place/Judge.h) lets pass, whose memory fits and
 /// which `meets` the limits. Needs a problem that `check` passes. Deterministic unless stopped.
 /// `result.plan` is empty where no plan was found: there is none if `bound` is infinite.

@@ -34,8 +34,8 @@ double mostOf(const std::vector<std::pair<double, double>> &ways, double time, d
 /// Layers of one class, all others left out but the first and the last layer of a chain, which are
 /// in the first and the last group. Each group holds no more of them than fit within the time of
 /// the bottleneck and its memory (micro-batches in flight at least as many as in the emptiest of
-/// its chunks), in any of the forms. The least bottleneck for which this is enough bounds the
-/// fullest group of each plan, and a step takes all its passes.
+/// its chunks, at any moment), in any of the forms. The least bottleneck for which this is enough
+/// bounds the fullest group of each plan, and a step takes all its passes.
 double Shape::capacityBound() {
   if (!space_.mayHold(stages_, space_.last())) // a layer is pinned to a stage that is not there
     return INFINITY;
@@ -66,9 +66,9 @@ double Shape::capacityBound() {
   std::vector<std::vector<Row>> rows; ///< by group (equal ones once), form
   int64_t last = -1;
   for (size_t g = 0; g < p; ++g) {
-    int64_t inFlight = INT64_MAX;
-    for (size_t s = g; s < inFlight_.size(); s += p)
-      inFlight = std::min(inFlight, inFlight_[s]);
+    int64_t inFlight = 0;
+    for (const auto &held : held_[g])
+      inFlight = std::max(inFlight, *std::min_element(held.begin(), held.end()));
     bool special = space_.chain && (g == 0 || g + 1 == p);
     if (!special && inFlight == last) {
       for (Row &row : rows.back())

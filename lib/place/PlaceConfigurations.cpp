@@ -1,4 +1,5 @@
 #include "lib/place/PlaceConfigurations.h"
+#include "lib/place/Place.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -67,8 +68,18 @@ bool Configurations::fits(const std::vector<Id> &layers, Id form) const {
 /// Which forms groups may have together: one of each kind, or any.
 void Configurations::forms(int64_t samples, const std::vector<Id> &with) {
   int64_t microbatches = problem_.batch / samples;
+  auto alone = [&](Id form) { // has to be the form of all groups
+    return problem_.forms[form].order == PlacementProblem::RankOrder::TensorPipelineData;
+  };
   if (!problem_.sameForm) {
-    add(microbatches, with, false);
+    std::vector<Id> mixed;
+    for (Id form : with)
+      if (alone(form))
+        add(microbatches, {form}, true);
+      else
+        mixed.push_back(form);
+    if (!mixed.empty())
+      add(microbatches, mixed, false);
     return;
   }
   std::vector<std::vector<Id>> byKind(problem_.kinds.size());
@@ -88,6 +99,8 @@ void Configurations::forms(int64_t samples, const std::vector<Id> &with) {
     }
     choose(kind + 1);
     for (Id form : byKind[kind]) {
+      if (!chosen.empty() && (alone(form) || alone(chosen.front())))
+        continue;
       chosen.push_back(form);
       choose(kind + 1);
       chosen.pop_back();
@@ -116,6 +129,14 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
     most = std::min(most, problem_.mostStages);
   int64_t fewest = std::max(fewest_, each ? static_cast<int64_t>(forms.size()) : 1);
   auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+    int64_t most = MostPasses / chunks / microbatches;
+    if (to > most) {
+      Configuration beyond{
+          schedule, microbatches, chunks, std::max(from, most + 1), to, forms, each, 0, 0};
+      if (beyond.fewest <= to)
+        left = std::min(left, boundOf(beyond));
+      to = most;
+    }
     if (from > to)
       return;
     Configuration one{schedule, microbatches, chunks, from, to, forms, each, 0, 0};

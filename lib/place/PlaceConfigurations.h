@@ -9,7 +9,8 @@ public:
   Configurations(const Space &space, int64_t fewestStages);
 
   std::vector<Configuration> list;
-  bool complete = true; ///< none left out
+  double left = INFINITY; ///< no plan of more than MostPasses is worth less
+  bool complete = true;   ///< none left out
 
   /// Least value of any of its plans, whatever the number of groups in its range.
   double boundOf(const Configuration &configuration) const;

@@ -28,7 +28,7 @@ std::string bytes(double amount) {
 
 std::vector<Limit> limitsOf(const PlacementProblem &problem) {
   std::vector<Limit> all;
-  double everything = 0;
+  double everything = 0, onHost = 0;
   for (const PlacementProblem::Layer &layer : problem.layers) {
     double most = 0;
     for (const auto &cost : problem.classes[layer.of].costs)
@@ -60,6 +60,21 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
                    [now, name = kind.name](double amount) {
                      return fmt::format("{} more memory on each '{}'", bytes(amount - now), name);
                    }});
+    if (onHost > 0) {
+      now = static_cast<double>(kind.hostMemory);
+      all.push_back(
+          {fmt::format("host memory of '{}'", kind.name), kind.location,
+           [k, onHost](PlacementProblem &p) {
+             p.kinds[k].hostMemory = std::max(p.kinds[k].hostMemory, static_cast<int64_t>(onHost));
+           },
+           [k](PlacementProblem &p, double amount) {
+             p.kinds[k].hostMemory = static_cast<int64_t>(amount);
+           },
+           now, std::max(now, onHost),
+           [now, name = kind.name](double amount) {
+             return fmt::format("{} more host memory for each '{}'", bytes(amount - now), name);
+           }});
+    }
     now = static_cast<double>(kind.devices);
     all.push_back({fmt::format("devices of '{}'", kind.name), kind.counted,
                    [k, room](PlacementProblem &p) {

@@ -11,14 +11,15 @@ namespace {
 /// program: less is kept where it costs the least time per byte (Sinha and Zoltners, The
 /// multiple-choice knapsack problem, Operations Research 27(3), 1979). Nothing if none fits.
 std::optional<int64_t> leastAgain(const Space &space, Id form, const std::vector<Part> &parts,
-                                  int64_t memory) {
+                                  const std::vector<int64_t> &inFlight, int64_t memory) {
   struct Step {
     double time, bytes;
   };
   std::vector<Step> steps;
   double again = 0, bytes = 0;
   int64_t working = 0;
-  for (const Part &part : parts) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Part &part = parts[i];
     bytes += static_cast<double>(space.between(form, part.from, part.to).resident);
     for (Id layer : space.layersBetween(part.from, part.to)) {
       const auto &keeps = space.problem.cost(layer, form)->keeps;
@@ -31,7 +32,7 @@ std::optional<int64_t> leastAgain(const Space &space, Id form, const std::vector
       }
       working = std::max(working, room);
       again += static_cast<double>(keeps[at].again);
-      auto held = static_cast<double>(part.inFlight);
+      auto held = static_cast<double>(inFlight[i]);
       bytes += held * static_cast<double>(keeps[at].kept);
       for (;;) { // along the lower hull
         size_t best = at;
@@ -126,8 +127,7 @@ double Shape::evenBound() {
                        ? all - size
                        : std::clamp(stage * least, equal->first,
                                     std::max(equal->first, all - equal->last - size));
-    return Part{static_cast<uint32_t>(from), static_cast<uint32_t>(from + size),
-                inFlight_[static_cast<size_t>(stage)]};
+    return Part{static_cast<uint32_t>(from), static_cast<uint32_t>(from + size)};
   };
   auto boundOf = [&](const Part &part, int64_t stage) {
     Sums sums = space_.between(form, part.from, part.to);
@@ -150,10 +150,11 @@ double Shape::evenBound() {
     std::vector<int64_t> stages;
     for (int64_t s = g; s < stages_; s += groups_)
       stages.push_back(s);
+    const auto &held = held_[static_cast<size_t>(g)].front();
     auto order = stages; // which get a layer more
     std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return std::pair(inFlight_[static_cast<size_t>(a)], a) <
-             std::pair(inFlight_[static_cast<size_t>(b)], b);
+      return std::pair(held[static_cast<size_t>(a / groups_)], a) <
+             std::pair(held[static_cast<size_t>(b / groups_)], b);
     });
     std::vector<int64_t> mine;
     for (int64_t n = 0; n <= std::min(more, configuration_.chunks); ++n) {
@@ -171,14 +172,16 @@ double Shape::evenBound() {
         work.backward += sums.backward + (problem_.hidden <= 1 ? sums.again : sums.mostAgain);
         work.weight += sums.weight, work.update += sums.update, work.gradients += sums.gradients;
       }
-      auto must = leastAgain(space_, form, parts, memory);
+      auto must = leastAgain(space_, form, parts, held, memory);
       answer_.budget -= all / groups_;
       if (!must)
         break; // nor with more layers
       // More recomputation hides more of the exchange, but not more than it takes.
       int64_t rest = std::max<int64_t>(0, *must - again);
       pass += rest, work.backward += problem_.hidden <= 1 ? rest : 0;
-      int64_t finish = finishOf(problem_, form, work, togetherOf(problem_, form));
+      int64_t finish = finishOf(problem_, form, work, togetherOf(problem_, form, groups_));
+      if (g == 0 || g + 1 == groups_) // the ends of the chain are in different groups
+        finish += tiesAtLeast(form, g == 0 ? 0 : space_.last() - 1, g == 0 ? 1 : space_.last());
       mine.push_back(front + microbatches_ * pass + std::max(drain, finish));
     }
     if (mine.empty())

@@ -15,20 +15,35 @@ uint64_t mix(uint64_t a, uint64_t b) {
 struct Places {
   std::vector<KnapsackItem> items;
   std::vector<std::vector<std::pair<size_t, size_t>>> layers; ///< by item: part, position
-  int64_t resident = 0;
+  int64_t resident = 0, hostResident = 0;
+
+  /// Bytes that a choice has in the host's memory at most.
+  int64_t host(const KnapsackChoice &choice, const std::vector<std::vector<int64_t>> &held) const {
+    int64_t most = 0;
+    for (const std::vector<int64_t> &moment : held) {
+      int64_t sum = 0;
+      for (size_t item = 0; item < items.size(); ++item)
+        for (size_t keep = 0; keep < choice.counts[item].size(); ++keep)
+          sum += moment[items[item].part] * choice.counts[item][keep] *
+                 (*items[item].keeps)[keep].hostKept;
+      most = std::max(most, sum);
+    }
+    return hostResident + most;
+  }
 };
 
 Places placesOf(const Space &space, Id form, const std::vector<Part> &parts) {
   Places places;
   for (size_t part = 0; part < parts.size(); ++part) {
     places.resident += space.between(form, parts[part].from, parts[part].to).resident;
+    places.hostResident += space.between(form, parts[part].from, parts[part].to).hostResident;
     std::map<Id, size_t> at;
     auto layers = space.layersBetween(parts[part].from, parts[part].to);
     for (size_t i = 0; i < layers.size(); ++i) {
       auto [found, added] = at.emplace(space.problem.layers[layers[i]].of, places.items.size());
       if (added) {
         const auto &cost = *space.problem.cost(layers[i], form);
-        places.items.push_back({&cost.keeps, 0, parts[part].inFlight, part, cost.joulesAgain});
+        places.items.push_back({&cost.keeps, 0, part, cost.joulesAgain});
         places.layers.emplace_back();
       }
       ++places.items[found->second].count;
@@ -70,7 +85,9 @@ bool noWorse(const KeepOption &a, const KeepOption &b) {
 std::optional<int64_t> Keeps::leastAgain(Id form, uint32_t from, uint32_t to, int64_t inFlight,
                                          int64_t memory) {
   Sums sums = space_.between(form, from, to);
-  if (sums.cannot || sums.resident > memory || sums.keptLeast > (memory - sums.resident) / inFlight)
+  if (sums.cannot || sums.resident > memory ||
+      sums.hostResident > space_.problem.kinds[space_.problem.forms[form].kind].hostMemory ||
+      sums.keptLeast > (memory - sums.resident) / inFlight)
     return std::nullopt;
   if (sums.resident + inFlight * sums.kept + space_.mostWorking(form) <= memory)
     return sums.again;
@@ -78,15 +95,15 @@ std::optional<int64_t> Keeps::leastAgain(Id form, uint32_t from, uint32_t to, in
                      static_cast<uint64_t>(memory));
   auto [found, added] = cache_.emplace(key, -1);
   if (added) {
-    Places places = placesOf(space_, form, {{from, to, inFlight}});
-    if (auto least = leastOf(places.items, memory - places.resident))
+    Places places = placesOf(space_, form, {{from, to}});
+    if (auto least = leastOf(places.items, {{inFlight}}, memory - places.resident))
       found->second = least->bound;
   }
   return found->second < 0 ? std::nullopt : std::optional(found->second);
 }
 
-Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t memory,
-                              Which which) {
+Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, const Held &held,
+                              int64_t memory, Which which) {
   Places places = placesOf(space_, form, parts);
   std::vector<size_t> sizes;
   for (const Part &part : parts)
@@ -95,29 +112,51 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
   int64_t budget = memory - places.resident, fastest = 0;
   for (const Part &part : parts)
     fastest += space_.between(form, part.from, part.to).again;
-  auto least = leastOf(places.items, budget, parts.size() > 1);
-  if (!least)
+  int64_t host = space_.problem.kinds[space_.problem.forms[form].kind].hostMemory;
+  auto least = leastOf(places.items, held, budget, parts.size() > 1);
+  if (!least || places.hostResident > host)
     return options;
+  // `leastOf` knows nothing of the host: what it chose may be too much for it.
+  bool room = places.host(least->choice, held) <= host;
   // No recomputation that can be done without: nothing takes less time or energy.
-  bool enough = which == Which::Least || (which == Which::Times && parts.size() == 1) ||
-                (which != Which::All && least->exact && least->bound == fastest);
+  bool enough = room && (which == Which::Least || (which == Which::Times && parts.size() == 1) ||
+                         (which < Which::Distinct && least->exact && least->bound == fastest));
   if (!enough) {
     std::vector<KnapsackChoice> all;
-    options.exact = allOf(places.items, budget, 1024, all);
+    bool dominates = which < Which::Distinct;
+    options.exact = allOf(places.items, held, budget, dominates ? 1024 : 8192, all);
     options.work += static_cast<int64_t>(all.size() * 16);
+    std::erase_if(all,
+                  [&](const KnapsackChoice &choice) { return places.host(choice, held) > host; });
+    if (!room && which == Which::Least) { // the best of those that are known
+      const KnapsackChoice *best = nullptr;
+      int64_t time = INT64_MAX;
+      for (const KnapsackChoice &choice : all) {
+        int64_t again = 0;
+        for (size_t item = 0; item < places.items.size(); ++item)
+          for (size_t keep = 0; keep < choice.counts[item].size(); ++keep)
+            again += choice.counts[item][keep] * (*places.items[item].keeps)[keep].again;
+        if (again < time)
+          time = again, best = &choice;
+      }
+      if (best)
+        options.list.push_back(optionOf(places, *best, sizes));
+      return options;
+    }
     std::map<std::pair<std::vector<int64_t>, double>, KeepOption> distinct;
     if (options.exact)
       for (const KnapsackChoice &choice : all) {
         KeepOption option = optionOf(places, choice, sizes);
-        if (which == Which::Times)
+        if (which == Which::Times || which == Which::Distinct)
           option.joules = 0;
         auto key = std::make_pair(option.again, option.joules);
         distinct.emplace(std::move(key), std::move(option));
       }
-    options.work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
+    if (dominates)
+      options.work += static_cast<int64_t>(distinct.size() * distinct.size() / 8);
     std::vector<const KeepOption *> kept;
     for (const auto &[key, option] : distinct)
-      if (which == Which::All ||
+      if (!dominates ||
           std::none_of(distinct.begin(), distinct.end(), [&, &mine = option](const auto &other) {
             return &other.second != &mine && noWorse(other.second, mine);
           }))
@@ -128,7 +167,8 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, int64_t m
       return options;
   }
   options.exact &= least->exact && enough;
-  options.list.push_back(optionOf(places, least->choice, sizes));
+  if (room)
+    options.list.push_back(optionOf(places, least->choice, sizes));
   return options;
 }
 

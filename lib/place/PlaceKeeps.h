@@ -5,23 +5,24 @@
 
 namespace accord::placing {
 
-/// Layers of a stage and the micro-batches it has in flight.
+/// Layers of a stage.
 struct Part {
   uint32_t from = 0, to = 0; ///< nodes of the space
-  int64_t inFlight = 1;
 };
+/// Micro-batches in flight by part, at each moment when they may be the most: `heldOf`.
+using Held = std::vector<std::vector<int64_t>>;
 
 /// A choice for a group: by part, by position in `layersBetween`.
 struct KeepOption {
   std::vector<std::vector<uint32_t>> keeps;
   std::vector<int64_t> again; ///< by part
-  double joules = 0;          ///< of the least of `Sums::joules` more
+  double joules = 0;          ///< of what is computed again; 0 for `Times` and `Distinct`
 };
 
 /// A multiple-choice knapsack: least recomputation with resident + inFlight * kept + working <=
-/// memory. Exact: fronts of (again, bytes) merged with dominance, one layer class at a time, equal
-/// layers counted and the largest class last, for each threshold of `working`; where fronts grow
-/// beyond the cap, its linear relaxation bounds it.
+/// memory, at each moment. Of one part exact: fronts of (again, bytes) merged with dominance, one
+/// layer class at a time, equal layers counted and the largest class last, for each threshold of
+/// `working`; where fronts grow beyond the cap, its linear relaxation bounds it.
 class Keeps {
 public:
   explicit Keeps(const Space &space) : space_(space) {}
@@ -31,17 +32,19 @@ public:
                                     int64_t memory);
 
   enum class Which : uint8_t {
-    Least, ///< one: the least sum of recomputation
-    Times, ///< for each choice one that takes no longer in any part
-    Front, ///< and no more energy
-    All    ///< whatever differs in time or energy
+    Least,    ///< one: the least sum of recomputation
+    Times,    ///< for each choice one that takes no longer in any part
+    Front,    ///< and no more energy
+    Distinct, ///< whatever differs in time
+    All       ///< whatever differs in time or energy
   };
   struct Options {
     std::vector<KeepOption> list; ///< least recomputation first
     bool exact = true;            ///< nothing was left out
     int64_t work = 1;             ///< choices looked at
   };
-  Options options(Id form, const std::vector<Part> &parts, int64_t memory, Which which);
+  Options options(Id form, const std::vector<Part> &parts, const Held &held, int64_t memory,
+                  Which which);
 
 private:
   const Space &space_;

@@ -12,25 +12,7 @@ namespace {
 constexpr int64_t Never = std::numeric_limits<int64_t>::max();
 constexpr size_t MostPoints = 2048;
 
-/// A keep that the threshold allows and no other one dominates, most bytes and least time first.
-struct Way {
-  uint32_t keep = 0;
-  int64_t again = 0, bytes = 0;
-};
-
-std::vector<Way> waysOf(const KnapsackItem &item, int64_t threshold) {
-  std::vector<Way> ways, front;
-  for (uint32_t k = 0; k < item.keeps->size(); ++k)
-    if ((*item.keeps)[k].working <= threshold)
-      ways.push_back({k, (*item.keeps)[k].again, (*item.keeps)[k].kept * item.inFlight});
-  std::sort(ways.begin(), ways.end(), [](const Way &a, const Way &b) {
-    return a.again != b.again ? a.again < b.again : a.bytes < b.bytes;
-  });
-  for (const Way &way : ways)
-    if (front.empty() || way.bytes < front.back().bytes)
-      front.push_back(way);
-  return front;
-}
+using Way = KnapsackWay;
 
 /// `n` equal items within `budget`, by counts of the ways from `first` on.
 int64_t equal(const std::vector<Way> &ways, size_t first, int64_t n, int64_t budget, int64_t least,
@@ -242,10 +224,27 @@ bool exactly(const std::vector<KnapsackItem> &items, const std::vector<std::vect
 
 } // namespace
 
-std::optional<KnapsackLeast> leastOf(const std::vector<KnapsackItem> &items, int64_t budget,
+std::vector<KnapsackWay> waysOf(const KnapsackItem &item, int64_t threshold, int64_t inFlight) {
+  std::vector<Way> ways, front;
+  for (uint32_t k = 0; k < item.keeps->size(); ++k)
+    if ((*item.keeps)[k].working <= threshold)
+      ways.push_back({k, (*item.keeps)[k].again, (*item.keeps)[k].kept * inFlight});
+  std::sort(ways.begin(), ways.end(), [](const Way &a, const Way &b) {
+    return a.again != b.again ? a.again < b.again : a.bytes < b.bytes;
+  });
+  for (const Way &way : ways)
+    if (front.empty() || way.bytes < front.back().bytes)
+      front.push_back(way);
+  return front;
+}
+
+std::optional<KnapsackLeast> leastOf(const std::vector<KnapsackItem> &items,
+                                     const std::vector<std::vector<int64_t>> &held, int64_t budget,
                                      bool quick) {
   if (items.empty() || budget < 0)
     return std::nullopt;
+  if (held.size() > 1)
+    return leastJoint(items, held, budget);
   std::set<int64_t> thresholds;
   for (const KnapsackItem &item : items)
     for (const PlacementProblem::Keep &keep : *item.keeps)
@@ -255,7 +254,7 @@ std::optional<KnapsackLeast> leastOf(const std::vector<KnapsackItem> &items, int
   for (int64_t threshold : thresholds) {
     std::vector<std::vector<Way>> ways;
     for (const KnapsackItem &item : items)
-      ways.push_back(waysOf(item, threshold));
+      ways.push_back(waysOf(item, threshold, held[0][item.part]));
     if (threshold > budget ||
         std::any_of(ways.begin(), ways.end(), [](const auto &one) { return one.empty(); }))
       continue;
@@ -291,8 +290,8 @@ std::optional<KnapsackLeast> leastOf(const std::vector<KnapsackItem> &items, int
   return least;
 }
 
-bool allOf(const std::vector<KnapsackItem> &items, int64_t budget, size_t most,
-           std::vector<KnapsackChoice> &choices) {
+bool allOf(const std::vector<KnapsackItem> &items, const std::vector<std::vector<int64_t>> &held,
+           int64_t budget, size_t most, std::vector<KnapsackChoice> &choices) {
   size_t tried = 0;
   std::vector<std::vector<std::vector<int64_t>>> each(items.size());
   for (size_t i = 0; i < items.size(); ++i)
@@ -300,9 +299,10 @@ bool allOf(const std::vector<KnapsackItem> &items, int64_t budget, size_t most,
       return false;
   KnapsackChoice choice;
   choice.counts.resize(items.size());
-  std::function<bool(size_t, int64_t, int64_t)> next = [&](size_t i, int64_t bytes,
-                                                           int64_t working) {
-    if (bytes + working > budget)
+  using Loads = std::vector<int64_t>; // bytes at each moment
+  std::function<bool(size_t, const Loads &, int64_t)> next = [&](size_t i, const Loads &bytes,
+                                                                 int64_t working) {
+    if (*std::max_element(bytes.begin(), bytes.end()) + working > budget)
       return true;
     if (++tried > 16 * most)
       return false;
@@ -311,10 +311,12 @@ bool allOf(const std::vector<KnapsackItem> &items, int64_t budget, size_t most,
       return choices.size() <= most;
     }
     for (const auto &counts : each[i]) {
-      int64_t more = bytes, needs = working;
+      Loads more = bytes;
+      int64_t needs = working;
       for (size_t k = 0; k < counts.size(); ++k)
         if (counts[k] > 0) {
-          more += counts[k] * items[i].inFlight * (*items[i].keeps)[k].kept;
+          for (size_t moment = 0; moment < held.size(); ++moment)
+            more[moment] += counts[k] * held[moment][items[i].part] * (*items[i].keeps)[k].kept;
           needs = std::max(needs, (*items[i].keeps)[k].working);
         }
       choice.counts[i] = counts;
@@ -323,7 +325,7 @@ bool allOf(const std::vector<KnapsackItem> &items, int64_t budget, size_t most,
     }
     return true;
   };
-  return next(0, 0, 0);
+  return next(0, Loads(held.size()), 0);
 }
 
 } // namespace accord::placing

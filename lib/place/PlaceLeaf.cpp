@@ -123,67 +123,130 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
   bool monotone = configuration_.schedule != PipelineSchedule::ZeroBubble &&
                   problem_.limits.watts <= 0 && problem_.hidden <= 1 &&
                   (problem_.hidden <= 0 || configuration_.chunks == 1);
-  bool energy = problem_.objective == PlacementObjective::Energy || problem_.limits.joules > 0;
+  bool energy = problem_.objective == PlacementObjective::Energy || problem_.limits.joules > 0 ||
+                problem_.limits.watts > 0;
   std::vector<Keeps::Options> options;
   for (size_t g = 0; g < p; ++g) {
     std::vector<Part> parts;
     for (size_t s = g; s < stages.size(); s += p)
-      parts.push_back({stages[s].from, stages[s].to, inFlight_[s]});
+      parts.push_back({stages[s].from, stages[s].to});
     const PlacementProblem::Form &form = problem_.forms[stages[g].form];
-    options.push_back(keeps_.options(stages[g].form, parts, problem_.kinds[form.kind].memory,
-                                     !exhaustive ? Keeps::Which::Least
-                                     : !monotone ? Keeps::Which::All
-                                     : energy    ? Keeps::Which::Front
-                                                 : Keeps::Which::Times));
+    options.push_back(keeps_.options(stages[g].form, parts, held_[g],
+                                     problem_.kinds[form.kind].memory,
+                                     !exhaustive           ? Keeps::Which::Least
+                                     : !monotone && energy ? Keeps::Which::All
+                                     : !monotone           ? Keeps::Which::Distinct
+                                     : energy              ? Keeps::Which::Front
+                                                           : Keeps::Which::Times));
     complete_ &= options.back().exact;
     answer_.budget -= 20 + options.back().work;
     work_ -= options.back().work;
     if (options.back().list.empty())
       return INFINITY;
   }
+  return choose(stages, plan, options, exhaustive);
+}
+
+/// What each group keeps, group after group: the least times of those to come bound what is left.
+double Shape::choose(const std::vector<Placed> &stages, Placement &plan,
+                     const std::vector<Keeps::Options> &options, bool exhaustive) {
+  auto p = static_cast<size_t>(groups_);
+  auto keep = [&](size_t g, const KeepOption &option) {
+    for (size_t c = 0; c < option.keeps.size(); ++c)
+      plan.stages[c * p + g].keeps = option.keeps[c];
+  };
+  for (size_t g = 0; g < p; ++g)
+    keep(g, options[g].list[0]);
+  StageEdges edges;
+  PlacementWorth worth = stagesOf(problem_, plan, edges);
+  std::vector<StageTimes> &times = worth.times;
+  answer_.budget -= static_cast<int64_t>(10 * stages.size());
+  std::vector<StageWork> works(p);
+  std::vector<double> joules(p + 1, worth.joules); // of the work, and of all again from g on
+  for (const Keeps::Options &of : options)
+    joules[p] -= of.list[0].joules;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    Sums sums = space_.between(stages[s].form, stages[s].from, stages[s].to);
+    StageWork &work = works[s % p];
+    work.backward += sums.backward, work.weight += sums.weight;
+    work.update += sums.update, work.gradients += sums.gradients;
+    times[s].backward -= options[s % p].list[0].again[s / p];
+  }
+  std::vector<StageTimes> bare = times;
+  auto finish = [&](size_t g, const KeepOption &option) {
+    StageWork work = works[g];
+    for (int64_t again : option.again)
+      work.backward += again;
+    return finishOf(problem_, stages[g].form, work, togetherOf(problem_, stages[g].form, groups_));
+  };
+  auto put = [&](size_t g, const std::vector<int64_t> &again, int64_t finishes) {
+    for (size_t c = 0; c < again.size(); ++c)
+      times[c * p + g].backward = bare[c * p + g].backward + again[c];
+    times[g].finish = finishes;
+  };
+  std::vector<KeepOption> least(p);
+  std::vector<int64_t> leastFinish(p, INT64_MAX);
+  for (size_t g = p; g-- > 0;) {
+    least[g] = options[g].list[0];
+    for (const KeepOption &option : options[g].list) {
+      for (size_t c = 0; c < option.again.size(); ++c)
+        least[g].again[c] = std::min(least[g].again[c], option.again[c]);
+      least[g].joules = std::min(least[g].joules, option.joules);
+      leastFinish[g] = std::min(leastFinish[g], finish(g, option));
+    }
+    joules[g] = joules[g + 1] + least[g].joules;
+    put(g, least[g].again, leastFinish[g]);
+  }
   double best = INFINITY;
   Rates rates = ratesAtLeast(stages);
-  int64_t tries = 4096;
-  std::function<void(size_t)> choose = [&](size_t g) {
-    if (tries <= 0 || (exhaustive && answer_.over())) {
+  auto useless = [&](int64_t step, double energy) {
+    double bound = valueOf(problem_, static_cast<double>(step + problem_.perStep), rates, energy);
+    if (!answer_.useless(bound))
+      return false;
+    best = std::min(best, bound);
+    return true;
+  };
+  auto simulated = [&] {
+    return simulate({configuration_.schedule, groups_, configuration_.chunks, microbatches_}, times,
+                    edges)
+        .step;
+  };
+  std::function<void(size_t, double)> next = [&](size_t g, double energy) {
+    if (exhaustive && answer_.over()) {
       complete_ = false;
       return;
     }
+    answer_.budget -= static_cast<int64_t>(stages.size());
+    work_ -= static_cast<int64_t>(stages.size());
+    bool changed = g == 0 || options[g - 1].list.size() > 1;
+    if (changed && useless(stepAtLeast(worth, edges), energy + joules[g]))
+      return;
     if (g < p) {
       for (const KeepOption &option : options[g].list) {
-        for (size_t c = 0; c < option.keeps.size(); ++c)
-          plan.stages[c * p + g].keeps = option.keeps[c];
-        choose(g + 1);
+        keep(g, option);
+        put(g, option.again, finish(g, option));
+        next(g + 1, energy + option.joules);
       }
+      put(g, least[g].again, leastFinish[g]);
       return;
     }
-    --tries;
-    StageEdges edges;
-    PlacementWorth worth = stagesOf(problem_, plan, edges);
-    answer_.budget -= static_cast<int64_t>(10 * stages.size());
-    for (size_t i = 0; i < p; ++i)
-      if (worth.memory[i] > problem_.kinds[problem_.forms[stages[i].form].kind].memory)
-        return;
-    double bound = value(static_cast<double>(stepAtLeast(worth, edges)), rates);
-    if (answer_.useless(bound)) {
-      best = std::min(best, bound);
-      return;
-    }
-    worth = judge(problem_, plan);
     ++answer_.examined;
     answer_.budget -= static_cast<int64_t>(stages.size()) * microbatches_;
-    if (!worth.fits || !meets(problem_, worth))
+    if (useless(simulated(), energy + joules[p]))
       return;
-    best = std::min(best, worth.value);
+    PlacementWorth judged = judge(problem_, plan);
+    if (!judged.fits || !meets(problem_, judged))
+      return;
+    best = std::min(best, judged.value);
     if (answer_.seen)
-      answer_.seen(plan, worth);
-    if (worth.value < answer_.value) {
-      answer_.value = worth.value;
+      answer_.seen(plan, judged);
+    if (judged.value < answer_.value) {
+      answer_.value = judged.value;
       answer_.plan = plan;
-      answer_.worth = std::move(worth);
+      answer_.worth = std::move(judged);
     }
   };
-  choose(0);
+  next(0, 0);
   return best;
 }
 

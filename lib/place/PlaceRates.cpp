@@ -23,6 +23,7 @@ Rates least(Rates a, const Rates &b) {
 
 double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules) {
   constexpr double Slack = 1 + 1e-12; // sums taken in another order
+  step = std::max(step, static_cast<double>(problem.leastStep));
   double seconds = step * 1e-12;
   const PlacementProblem::Limits &limits = problem.limits;
   joules += rates.watts * seconds;

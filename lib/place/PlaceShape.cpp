@@ -4,21 +4,16 @@
 
 namespace accord::placing {
 
-std::vector<int64_t> roomOf(PipelineSchedule schedule, int64_t groups, int64_t chunks,
-                            int64_t microbatches) {
-  // Interleaved groups repeat themselves every `groups` micro-batches once they are warm, for which
-  // they take fewer than two such rounds.
-  if (schedule == PipelineSchedule::Interleaved)
-    microbatches = std::min(microbatches, 4 * groups);
-  return inFlightOf({schedule, groups, chunks, microbatches});
-}
-
 Shape::Shape(const Space &space, Keeps &keeps, const Configuration &configuration, Answer &answer)
     : space_(space), keeps_(keeps), problem_(space.problem), configuration_(configuration),
       answer_(answer), groups_(configuration.fewest),
       stages_(configuration.fewest * configuration.chunks),
       microbatches_(configuration.microbatches),
-      inFlight_(roomOf(configuration.schedule, groups_, configuration.chunks, microbatches_)) {
+      inFlight_(
+          inFlightOf({configuration.schedule, groups_, configuration.chunks, microbatches_})) {
+  for (int64_t g = 0; g < groups_; ++g)
+    held_.push_back(
+        heldOf({configuration.schedule, groups_, configuration.chunks, microbatches_}, g));
   for (Id form : configuration.forms)
     rates_.push_back(ratesOf(problem_, form));
   least_ = rates_[0];
@@ -68,8 +63,11 @@ int64_t Shape::transferAtLeast(Id form, int64_t bytes, int64_t stage) const {
     bool inside = false;
     if (configuration_.forms.size() == 1) {
       int64_t a = stage % groups_, b = (stage + 1) % groups_;
-      inside = std::min(a, b) * mine.devices() / perServer ==
-               ((std::max(a, b) + 1) * mine.devices() - 1) / perServer;
+      if (mine.order == PlacementProblem::RankOrder::TensorPipelineData)
+        inside = replicasInside(problem_, form, a, b, groups_);
+      else
+        inside = std::min(a, b) * mine.devices() / perServer ==
+                 ((std::max(a, b) + 1) * mine.devices() - 1) / perServer;
     } else {
       inside = its.kind == mine.kind && mine.devices() + its.devices() <= perServer;
     }
@@ -84,6 +82,34 @@ int64_t Shape::transferAtLeast(Id form, int64_t bytes, int64_t stage) const {
     }
   }
   return shortest;
+}
+
+/// What the ties of a stage with another group take, on the best link there is.
+int64_t Shape::tiesAtLeast(Id form, uint32_t from, uint32_t to) const {
+  int64_t sum = 0;
+  for (const PlacementProblem::Tie &tie : problem_.ties) {
+    bool a = space_.holds(from, to, tie.a), b = space_.holds(from, to, tie.b);
+    bool ends = tie.a == 0 && tie.b + 1 == problem_.layers.size();
+    if (a == b || (configuration_.chunks > 1 && !ends)) // maybe in another chunk of the group
+      continue;
+    auto bytes = static_cast<double>(problem_.cost(a ? tie.a : tie.b, form)->tied);
+    const PlacementProblem::Form &mine = problem_.forms[form];
+    bool row = configuration_.forms.size() == 1 && space_.chain && ends &&
+               mine.order == PlacementProblem::RankOrder::TensorDataPipeline;
+    // First and last group: devices of all of them are in between.
+    bool apart = row && groups_ * mine.devices() > problem_.kinds[mine.kind].perServer;
+    int64_t shortest = INT64_MAX;
+    for (Id other : configuration_.forms)
+      for (size_t link : {mine.kind * problem_.kinds.size() + problem_.forms[other].kind,
+                          problem_.forms[other].kind * problem_.kinds.size() + mine.kind}) {
+        const PlacementProblem::Link &way = problem_.links[link];
+        shortest = std::min(shortest, timeOf({way.across}, bytes));
+        if (!apart)
+          shortest = std::min(shortest, timeOf({way.inside}, bytes));
+      }
+    sum += shortest;
+  }
+  return sum;
 }
 
 std::optional<StageBound> Shape::stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
@@ -109,7 +135,8 @@ std::optional<StageBound> Shape::stageAt(Id form, uint32_t from, uint32_t to, in
     StageWork work;
     work.backward = sums.backward + (problem_.hidden <= 1 ? *again : sums.mostAgain);
     work.weight = sums.weight, work.update = sums.update, work.gradients = sums.gradients;
-    bound.finish = finishOf(problem_, form, work, togetherOf(problem_, form));
+    bound.finish = finishOf(problem_, form, work, togetherOf(problem_, form, groups_));
+    bound.finish += tiesAtLeast(form, from, to);
   }
   return bound;
 }

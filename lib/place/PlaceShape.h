@@ -110,6 +110,7 @@ private:
   std::optional<StageBound> stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
                                     int64_t memory);
   int64_t transferAtLeast(Id form, int64_t bytes, int64_t stage) const;
+  int64_t tiesAtLeast(Id form, uint32_t from, uint32_t to) const;
   Span extend(const Span &behind, const StageBound &stage, int64_t at) const;
   double value(double step, const Rates &rates) const {
     return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_);
@@ -139,6 +140,8 @@ private:
   /// Least value of a plan with these stages that was judged, infinite if none was. Unless all
   /// choices of what is kept were looked at, `complete_` is unset.
   double leaf(const std::vector<Placed> &stages, bool exhaustive);
+  double choose(const std::vector<Placed> &stages, Placement &plan,
+                const std::vector<Keeps::Options> &options, bool exhaustive);
   int64_t stepAtLeast(const PlacementWorth &worth, const StageEdges &edges) const;
 
   const Space &space_;
@@ -147,8 +150,9 @@ private:
   const Configuration &configuration_;
   Answer &answer_;
   int64_t groups_, stages_, microbatches_;
-  std::vector<int64_t> inFlight_;
-  std::vector<Rates> rates_; ///< by position in `forms`
+  std::vector<Held> held_;        ///< by group
+  std::vector<int64_t> inFlight_; ///< by stage, the most by itself
+  std::vector<Rates> rates_;      ///< by position in `forms`
   Rates least_;
   double joules_ = 0;
   std::vector<int64_t> chainForward_, chainBackward_; ///< of layers, when not a chain
@@ -188,10 +192,5 @@ template <typename Visit> void Shape::stagesFrom(uint32_t from, uint32_t most, V
         stamps_ = mine;
       }
 }
-
-/// Micro-batches in flight by stage; as `inFlightOf`, which it asks for fewer micro-batches where
-/// more change nothing.
-std::vector<int64_t> roomOf(PipelineSchedule schedule, int64_t groups, int64_t chunks,
-                            int64_t microbatches);
 
 } // namespace accord::placing

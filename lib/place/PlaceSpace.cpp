@@ -9,7 +9,7 @@ Sums operator-(Sums a, const Sums &b) {
   a.forward -= b.forward, a.backward -= b.backward, a.weight -= b.weight, a.again -= b.again;
   a.mostAgain -= b.mostAgain, a.update -= b.update, a.resident -= b.resident;
   a.gradients -= b.gradients, a.weights -= b.weights, a.joules -= b.joules, a.cannot -= b.cannot;
-  a.kept -= b.kept, a.keptLeast -= b.keptLeast;
+  a.kept -= b.kept, a.keptLeast -= b.keptLeast, a.hostResident -= b.hostResident;
   return a;
 }
 
@@ -17,7 +17,7 @@ Sums &Sums::operator+=(const Sums &b) {
   forward += b.forward, backward += b.backward, weight += b.weight, again += b.again;
   mostAgain += b.mostAgain, update += b.update, resident += b.resident, gradients += b.gradients;
   weights += b.weights, joules += b.joules, cannot += b.cannot;
-  kept += b.kept, keptLeast += b.keptLeast;
+  kept += b.kept, keptLeast += b.keptLeast, hostResident += b.hostResident;
   return *this;
 }
 
@@ -41,7 +41,7 @@ Sums sumsOf(const PlacementProblem &problem, Id of, Id form) {
   }
   sums.forward = cost->forward, sums.backward = cost->backward, sums.weight = cost->weight;
   sums.update = cost->update, sums.resident = cost->resident, sums.gradients = cost->gradients;
-  sums.weights = cost->weights;
+  sums.weights = cost->weights, sums.hostResident = cost->hostResident;
   sums.again = std::numeric_limits<int64_t>::max();
   double joules = std::numeric_limits<double>::infinity();
   sums.keptLeast = std::numeric_limits<int64_t>::max();
@@ -60,7 +60,7 @@ Sums sumsOf(const PlacementProblem &problem, Id of, Id form) {
 Sums times(Sums a, int64_t n) {
   a.forward *= n, a.backward *= n, a.weight *= n, a.again *= n, a.mostAgain *= n, a.update *= n;
   a.resident *= n, a.gradients *= n, a.weights *= n, a.kept *= n, a.keptLeast *= n;
-  a.joules *= static_cast<double>(n), a.cannot *= n;
+  a.joules *= static_cast<double>(n), a.cannot *= n, a.hostResident *= n;
   return a;
 }
 
@@ -179,8 +179,8 @@ const std::vector<Sums> &Space::of(Id form) const {
   return sums;
 }
 
-bool Space::holds(int64_t stages, uint32_t node) const {
-  std::vector<char> &may = holds_[stages];
+bool Space::pinsHold(int64_t stages, uint32_t node) const {
+  std::vector<char> &may = pinsHold_[stages];
   if (!may.empty())
     return may[node];
   may.assign(nodes_, 1);
@@ -257,6 +257,13 @@ std::vector<Id> Space::layersBetween(uint32_t from, uint32_t to) const {
     for (uint64_t bits = sets_[to][w] & ~sets_[from][w]; bits; bits &= bits - 1)
       layers.push_back(static_cast<Id>(w * 64 + static_cast<size_t>(__builtin_ctzll(bits))));
   return layers;
+}
+
+bool Space::holds(uint32_t from, uint32_t to, Id layer) const {
+  if (sets_.empty())
+    return from <= layer && layer < to;
+  auto has = [&](uint32_t node) { return (sets_[node][layer / 64] >> (layer % 64) & 1) != 0; };
+  return has(to) && !has(from);
 }
 
 std::vector<int64_t> Space::chains(const std::vector<int64_t> &time) const {

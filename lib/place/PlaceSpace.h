@@ -14,7 +14,7 @@ bool mayRunOn(const PlacementProblem &problem, Id layer, Id kind);
 /// Sums over a set of layers in one form. Recomputation is counted with the least of each layer.
 struct Sums {
   int64_t forward = 0, backward = 0, weight = 0, again = 0, mostAgain = 0, update = 0;
-  int64_t resident = 0, gradients = 0, weights = 0;
+  int64_t resident = 0, gradients = 0, weights = 0, hostResident = 0;
   int64_t kept = 0;      ///< where nothing more is computed again than must be in roomy memory
   int64_t keptLeast = 0; ///< where as little as possible is kept
   double joules = 0;     ///< least of each layer
@@ -51,10 +51,11 @@ public:
   uint64_t classesOf(uint32_t from, uint32_t to) const { return hash_[to] - hash_[from]; }
   int64_t count(uint32_t from, uint32_t to) const { return size_[to] - size_[from]; }
   std::vector<Id> layersBetween(uint32_t from, uint32_t to) const;
+  bool holds(uint32_t from, uint32_t to, Id layer) const; ///< `layersBetween` has it
   /// Whether pins let a number of stages hold just this set: all layers that are pinned to them,
   /// none that are pinned to later ones, and of layers that have to be together all or none.
   bool mayHold(int64_t stages, uint32_t node) const {
-    return pinned_.empty() || holds(stages, node);
+    return pinned_.empty() || pinsHold(stages, node);
   }
   /// Sets with one layer more.
   const std::vector<uint32_t> &above(uint32_t node) const {
@@ -78,11 +79,11 @@ private:
   std::vector<std::vector<uint32_t>> above_; ///< empty when linear
   std::vector<uint32_t> none_;
   const std::vector<Sums> &of(Id form) const;
-  bool holds(int64_t stages, uint32_t node) const;
+  bool pinsHold(int64_t stages, uint32_t node) const;
 
   std::vector<Id> pinned_; ///< layers with a pin to a stage or to each other
-  mutable std::map<int64_t, std::vector<char>> holds_; ///< by number of stages, node
-  mutable std::vector<std::vector<Sums>> sums_;        ///< by form, node; made when first asked for
+  mutable std::map<int64_t, std::vector<char>> pinsHold_; ///< by number of stages, node
+  mutable std::vector<std::vector<Sums>> sums_; ///< by form, node; made when first asked for
   std::vector<Sums> all_;
   std::vector<int64_t> working_;
   std::vector<uint32_t> below_; ///< by node: a set with one layer less,

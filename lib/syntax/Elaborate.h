@@ -30,6 +30,7 @@ struct Degrees {
   bool sequence =
       false; ///< the devices of `tensor` divide what lies between the layers along the sequence
   bool expert = false; ///< the devices of `data` divide the experts
+  std::string tables;  ///< and embedding tables: "rows" or "columns" of them; empty: each has all
 };
 
 /// What `search` offers for one degree.
@@ -95,6 +96,13 @@ struct TrainingJob {
   std::vector<PipelineSchedule> schedules; ///< in the file's order; empty: not stated
   std::vector<int64_t> chunks;             ///< of `interleaved`
   SourceRange scheduleAt;
+  /// What a placement may choose besides; empty: not stated. In the file's order.
+  std::vector<std::string> offloads;       ///< "none", "optimizer", "activations", "weights"
+  std::vector<std::string> tensorOverlaps; ///< "none", "ring"
+  std::vector<std::string> orders;         ///< "tensor_data_pipeline", "tensor_pipeline_data"
+  std::vector<std::string> transfers;      ///< one of "blocking", "overlapped"
+  std::vector<std::string> tables;         ///< "none", "rows", "columns"
+  SourceRange offloadAt;
   std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
   std::vector<LayerPin> pins;
   double samples = 0, tokens = 0; ///< to train on; 0: not stated

@@ -32,7 +32,7 @@ mlir::ModuleOp Program::module() { return *data->module; }
 /// --target two.accel, or two.accel:first where a file declares several machines.
 const ast::Declaration *Program::Data::machineOfFile(const std::string &path,
                                                      llvm::StringRef wanted) {
-  Sources::Unit *unit = sources.load(path, {});
+  Sources::Unit *unit = sources.load(sources.resolve(path, ""), {});
   if (!unit || diags.hasErrors())
     return nullptr;
   std::vector<const ast::Declaration *> meant;
@@ -87,7 +87,7 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (!found) {
     using enum ast::DeclarationKind;
     std::vector<std::string> visible = d.sources.names(*d.main, {Accelerator, Cluster}),
-                             shipped = d.sources.catalogAccelerators(), known = visible;
+                             shipped = d.sources.catalogMachines(d.options.clusters), known = visible;
     known.insert(known.end(), shipped.begin(), shipped.end());
     std::string has = fmt::format("the catalogue has {}", fmt::join(shipped, ", "));
     if (!visible.empty())

@@ -73,6 +73,14 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
   if (!job.schedules.empty())
     job.assumptions.push_back(target ? "schedule has no effect: there is no pipeline"
                                      : "schedule has no effect on one device");
+  for (auto [key, stated] : {std::pair{"offload", &job.offloads},
+                             {"tensor_overlap", &job.tensorOverlaps},
+                             {"rank_order", &job.orders},
+                             {"transfers", &job.transfers},
+                             {"table_parallel", &job.tables}})
+    if (!stated->empty())
+      job.assumptions.push_back(
+          fmt::format("{} has no effect: accord compile chooses it on a cluster", key));
   if (!job.zero.empty() && job.zero.front() > 0)
     diags.error(Code::NotSupported, job.zeroAt, "not supported yet: zero above 0")
         .help(target ? "accord compile chooses it; let the choice start at 0"

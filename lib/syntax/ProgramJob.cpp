@@ -71,6 +71,12 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.schedules = std::move(settings.schedules);
   job.chunks = std::move(settings.chunks);
   job.scheduleAt = settings.scheduleAt;
+  job.offloads = std::move(settings.offloads);
+  job.offloadAt = settings.offloadAt;
+  job.tensorOverlaps = std::move(settings.tensorOverlaps);
+  job.orders = std::move(settings.orders);
+  job.transfers = std::move(settings.transfers);
+  job.tables = std::move(settings.tables);
   job.recomputeStated = !settings.recomputes.empty();
   if (job.recomputeStated)
     job.recomputes = std::move(settings.recomputes);

@@ -213,10 +213,13 @@ std::optional<std::string> Sources::catalogFileOf(llvm::StringRef machine) const
   return std::nullopt;
 }
 
-std::vector<std::string> Sources::catalogAccelerators() const {
+std::vector<std::string> Sources::catalogMachines(bool clusters) const {
   std::vector<std::string> all;
   for (auto &[name, file] : catalogIndex())
     all.push_back(name);
+  if (clusters)
+    for (auto &[name, file] : clusterIndex)
+      all.push_back(name);
   return all;
 }
 

@@ -43,7 +43,8 @@ public:
   /// The catalogue file that declares an accelerator or cluster of this name; all accelerators'
   /// names, sorted.
   std::optional<std::string> catalogFileOf(llvm::StringRef machine) const;
-  std::vector<std::string> catalogAccelerators() const;
+  /// Names of accelerators, and of clusters behind them.
+  std::vector<std::string> catalogMachines(bool clusters) const;
 
 private:
   void imports(Unit &unit);

@@ -252,7 +252,9 @@ private:
     std::map<std::string, SourceRange> seen;
     const std::vector<std::string> keys{"microbatch",    "tensor_parallel",   "pipeline_parallel",
                                         "data_parallel", "sequence_parallel", "expert_parallel",
-                                        "zero",          "recompute",         "schedule"};
+                                        "zero",          "recompute",         "schedule",
+                                        "offload",       "tensor_overlap",    "rank_order",
+                                        "transfers",     "table_parallel"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -282,6 +284,22 @@ private:
         schedule(value);
       } else if (pair->key.text == "zero") {
         zero(value);
+      } else if (pair->key.text == "offload") {
+        out.offloads =
+            wordsOf(value, diags, "offload", {"none", "optimizer", "activations", "weights"});
+        out.offloadAt = value.range;
+      } else if (pair->key.text == "tensor_overlap") {
+        out.tensorOverlaps = wordsOf(value, diags, "tensor_overlap", {"none", "ring"});
+      } else if (pair->key.text == "rank_order") {
+        out.orders =
+            wordsOf(value, diags, "rank_order", {"tensor_data_pipeline", "tensor_pipeline_data"});
+      } else if (pair->key.text == "transfers") {
+        out.transfers = wordsOf(value, diags, "transfers", {"blocking", "overlapped"});
+        if (out.transfers.size() > 1)
+          diags.error(Code::ChoiceNotAllowed, value.range,
+                      "'transfers' is one of blocking and overlapped: nothing searches for it");
+      } else if (pair->key.text == "table_parallel") {
+        out.tables = wordsOf(value, diags, "table_parallel", {"none", "rows", "columns"});
       } else if (llvm::is_contained(keys, pair->key.text)) {
         degree(pair->key, value);
       } else {
@@ -426,8 +444,8 @@ std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics
   return std::nullopt;
 }
 
-std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags) {
-  const std::vector<std::string> known{"none", "selective", "full"};
+std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm::StringRef key,
+                                 const std::vector<std::string> &known) {
   std::vector<Constant> members{value};
   if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
     members = *choice->members;
@@ -439,7 +457,7 @@ std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags)
     if (!word || !llvm::is_contained(known, word->text)) {
       diags
           .error(Code::UnknownChoice, member.range,
-                 fmt::format("'recompute' is one of {}, not {}", fmt::join(known, ", "),
+                 fmt::format("'{}' is one of {}, not {}", key.str(), fmt::join(known, ", "),
                              member.describe()))
           .suggest(nearest(word ? word->text : "", known));
       return {};
@@ -448,6 +466,10 @@ std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags)
       found.push_back(word->text);
   }
   return found;
+}
+
+std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags) {
+  return wordsOf(value, diags, "recompute", {"none", "selective", "full"});
 }
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,

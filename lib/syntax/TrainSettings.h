@@ -21,6 +21,9 @@ struct TrainSettings {
   std::vector<PipelineSchedule> schedules;
   std::vector<int64_t> chunks;
   SourceRange scheduleAt;
+  std::vector<std::string> offloads, tensorOverlaps, orders, transfers,
+      tables; ///< see `TrainingJob`
+  SourceRange offloadAt;
   std::optional<Objective> objective;
   SourceRange objectiveAt;
   std::vector<LayerPin> pins;
@@ -37,6 +40,10 @@ TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &co
 dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,
                                Diagnostics &diags);
 std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags);
+/// Those of `known` that a word or a set of words names, in their order, each once; empty after an
+/// error.
+std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm::StringRef key,
+                                 const std::vector<std::string> &known);
 /// "none", "selective" and "full" of a word or a set of words, in their order; empty after an
 /// error.
 std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags);

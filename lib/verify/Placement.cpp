@@ -44,7 +44,7 @@ private:
   void stages() {
     if (stated.times.size() != again.times.size() ||
         stated.inFlight.size() != again.inFlight.size() ||
-        stated.memory.size() != again.memory.size())
+        stated.memory.size() != again.memory.size() || stated.host.size() != again.host.size())
       return report("A0951",
                     fmt::format("times of {} stages, micro-batches in {} and memory of {} groups "
                                 "are stated, there are {} stages on {} groups",
@@ -76,6 +76,18 @@ private:
         report("A0904",
                fmt::format("group {} needs {} bytes of each '{}', which has {}", g, again.memory[g],
                            kind.name, kind.memory),
+               kind.location);
+    }
+    for (size_t g = 0; g < again.host.size(); ++g) {
+      if (g < stated.host.size() && stated.host[g] != again.host[g])
+        report("A0913",
+               fmt::format("group {} is stated to need {} bytes of the host, recomputed {}", g,
+                           stated.host[g], again.host[g]));
+      const auto &kind = p.kinds[p.forms[plan.stages[g].form].kind];
+      if (again.host[g] > kind.hostMemory)
+        report("A0904",
+               fmt::format("group {} needs {} bytes of the host for each '{}', which has {}", g,
+                           again.host[g], kind.name, kind.hostMemory),
                kind.location);
     }
     if (stated.fits != again.fits)

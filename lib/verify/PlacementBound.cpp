@@ -128,7 +128,7 @@ private:
       bool fills = cuts.chain() && c.chunks == 1 && c.schedule != PipelineSchedule::ZeroBubble;
       step = std::min(step, fills ? all / -std::expm1(n * std::log1p(-1 / m)) : m * all / n);
     }
-    step += static_cast<double>(p.perStep);
+    step = std::max(step + static_cast<double>(p.perStep), static_cast<double>(p.leastStep));
     if (std::isinf(step) ||
         (p.limits.step > 0 && step > static_cast<double>(p.limits.step) * (1 + 1e-9)))
       return INFINITY;
@@ -148,7 +148,8 @@ private:
   using Table = std::vector<std::vector<std::vector<State>>>;
 
   double valueOf(const State &state) const {
-    double step = static_cast<double>(state.ends) + static_cast<double>(p.perStep);
+    double step = std::max(static_cast<double>(state.ends) + static_cast<double>(p.perStep),
+                           static_cast<double>(p.leastStep));
     double seconds = step * 1e-12, idle = 0, price = 0, tdp = 0;
     int64_t devices = 0;
     for (size_t k = 0; k < p.kinds.size(); ++k) {
@@ -194,7 +195,7 @@ private:
     if (!again)
       return false;
     int64_t m = c.microbatches, back = stage.backward + *again;
-    int64_t pass = stage.forward + back + stage.weight, finish = stage.finish(p.hidden, *again);
+    int64_t pass = stage.forward + back + stage.weight, finish = stage.finish(p, *again);
     bool delays = c.schedule == PipelineSchedule::ZeroBubble;
     int64_t leaves =
         delays ? m * (stage.forward + back) + std::max<int64_t>(0, m - groups) * stage.weight

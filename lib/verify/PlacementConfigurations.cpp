@@ -29,7 +29,11 @@ public:
       std::vector<Id> chosen;
       if (!p.sameForm) {
         for (const auto &forms : kinds)
-          chosen.insert(chosen.end(), forms.begin(), forms.end());
+          for (Id form : forms)
+            if (byReplica(form))
+              add(samples, {form});
+            else
+              chosen.push_back(form);
         add(samples, chosen);
       } else if (!combine(samples, kinds, 0, chosen)) {
         return false;
@@ -46,6 +50,8 @@ private:
     if (!combine(samples, kinds, at + 1, chosen))
       return false;
     for (Id form : kinds[at]) {
+      if (!chosen.empty() && (byReplica(form) || byReplica(chosen[0])))
+        continue; // the form of all stages, or of none
       chosen.push_back(form);
       bool room = combine(samples, kinds, at + 1, chosen);
       chosen.pop_back();
@@ -53,6 +59,9 @@ private:
         return false;
     }
     return true;
+  }
+  bool byReplica(Id form) const {
+    return p.forms[form].order == PlacementProblem::RankOrder::TensorPipelineData;
   }
   bool add(int64_t samples, const std::vector<Id> &forms) {
     if (forms.empty())

@@ -177,29 +177,53 @@ int64_t windowOf(const PipelineToReplay &pipeline, int64_t group) {
   return 1;
 }
 
-std::vector<int64_t> roomOf(const PipelineToReplay &pipeline) {
-  int64_t m = pipeline.microbatches, p = pipeline.groups;
-  std::vector<int64_t> room(static_cast<size_t>(p * pipeline.chunks));
-  for (int64_t g = 0; g < p; ++g) {
-    if (pipeline.chunks == 1) {
-      int64_t most = pipeline.schedule == PipelineSchedule::ZeroBubble ? p : windowOf(pipeline, g);
-      room[static_cast<size_t>(g)] = std::min(m, most);
-      continue;
-    }
-    // Forward passes run `window` ahead; a stage holds most just before its backward passes begin
-    // or after some of its forward passes: look at each.
-    std::vector<int64_t> held(static_cast<size_t>(pipeline.chunks));
-    Cursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
-    for (int64_t ahead = 0, window = windowOf(pipeline, g); !forward.done(); forward.next()) {
-      if (ahead == window)
-        --held[static_cast<size_t>(backward.chunk())], backward.next(), --ahead;
-      ++ahead;
-      auto chunk = static_cast<size_t>(forward.chunk());
-      int64_t &most = room[chunk * static_cast<size_t>(p) + static_cast<size_t>(g)];
-      most = std::max(most, ++held[chunk]);
-    }
+namespace {
+
+/// What a group's chunks hold after each of its forward passes, which run `window` ahead.
+template <typename Look>
+void eachMoment(const PipelineToReplay &pipeline, int64_t group, Look look) {
+  std::vector<int64_t> held(static_cast<size_t>(pipeline.chunks));
+  if (pipeline.chunks == 1) {
+    held[0] = std::min(pipeline.microbatches, pipeline.schedule == PipelineSchedule::ZeroBubble
+                                                  ? pipeline.groups
+                                                  : windowOf(pipeline, group));
+    look(held);
+    return;
   }
+  Cursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
+  for (int64_t ahead = 0, window = windowOf(pipeline, group); !forward.done(); forward.next()) {
+    if (ahead == window)
+      --held[static_cast<size_t>(backward.chunk())], backward.next(), --ahead;
+    ++ahead;
+    ++held[static_cast<size_t>(forward.chunk())];
+    look(held);
+  }
+}
+
+} // namespace
+
+std::vector<int64_t> roomOf(const PipelineToReplay &pipeline) {
+  auto p = static_cast<size_t>(pipeline.groups);
+  std::vector<int64_t> room(p * static_cast<size_t>(pipeline.chunks));
+  for (size_t g = 0; g < p; ++g)
+    eachMoment(pipeline, static_cast<int64_t>(g), [&](const std::vector<int64_t> &held) {
+      for (size_t c = 0; c < held.size(); ++c)
+        room[c * p + g] = std::max(room[c * p + g], held[c]);
+    });
   return room;
+}
+
+std::pair<int64_t, std::vector<int64_t>> peakOf(const PipelineToReplay &pipeline, int64_t group,
+                                                const std::vector<int64_t> &kept) {
+  std::pair<int64_t, std::vector<int64_t>> most{-1, {}};
+  eachMoment(pipeline, group, [&](const std::vector<int64_t> &held) {
+    int64_t bytes = 0;
+    for (size_t c = 0; c < held.size(); ++c)
+      bytes += held[c] * kept[c];
+    if (bytes > most.first || (bytes == most.first && held > most.second))
+      most = {bytes, held};
+  });
+  return most;
 }
 
 PipelineReplay replay(const PipelineToReplay &pipeline) { return Replaying(pipeline).run(); }

@@ -20,6 +20,12 @@ int64_t windowOf(const PipelineToReplay &pipeline, int64_t group);
 /// Micro-batches in flight in each stage at most, whatever passes take: from the order alone.
 std::vector<int64_t> roomOf(const PipelineToReplay &pipeline);
 
+/// Of a group whose chunks keep `kept` bytes of a micro-batch each: the most bytes that all of them
+/// hold together after any of its passes, and what each holds then; of several such moments the one
+/// with most of the first chunk, then of the second.
+std::pair<int64_t, std::vector<int64_t>> peakOf(const PipelineToReplay &pipeline, int64_t group,
+                                                const std::vector<int64_t> &kept);
+
 struct PipelineReplay {
   bool ends = false;             ///< else passes wait for each other for ever
   int64_t step = 0;              ///< the last group's end, with `finish` of its stages

@@ -182,9 +182,10 @@ bool mayBeOn(const PlacementProblem &problem, Id layer, Id kind) {
   return true;
 }
 
-int64_t StageLeast::finish(double hidden, int64_t computedAgain) const {
-  auto behind = static_cast<int64_t>(hidden * static_cast<double>(hides + computedAgain));
-  return std::max<int64_t>(0, exchange - behind) + update;
+int64_t StageLeast::finish(const PlacementProblem &p, int64_t computedAgain) const {
+  auto behind = static_cast<int64_t>(p.hidden * static_cast<double>(hides + computedAgain));
+  int64_t never = p.hides < 1 ? exchange - static_cast<int64_t>(p.hides * double(exchange)) : 0;
+  return std::max(never, exchange - behind) + update;
 }
 
 StageCosts::StageCosts(const PlacementProblem &problem, const PlacementCuts &cuts)
@@ -258,10 +259,17 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   int64_t gather = leastTime(f.gather, static_cast<double>(weights));
   least.forward += gather + p.perMicrobatch;
   least.backward += gather;
-  int64_t together = std::max<int64_t>(1, std::min(f.data, p.kinds[f.kind].perServer / f.tensor));
+  // Of ranks that run replica after replica, the best of any number of groups.
+  bool stagesBetween = f.order == PlacementProblem::RankOrder::TensorPipelineData;
+  int64_t together = replicasTogether(p, form, 1);
+  least.exchange = INT64_MAX;
   for (size_t i = 0; i < f.syncs.size(); ++i)
-    if (i == 0 || f.syncs[i].together <= together)
-      least.exchange = leastTime(f.syncs[i].ways, static_cast<double>(gradients));
+    if (i == 0 || f.syncs[i].together <= together) {
+      int64_t takes = leastTime(f.syncs[i].ways, static_cast<double>(gradients));
+      least.exchange = stagesBetween ? std::min(least.exchange, takes) : takes;
+    }
+  if (f.syncs.empty())
+    least.exchange = 0;
 
   // What comes in, once per layer that sends it, and what goes out, on the best link there is.
   std::map<Id, int64_t> in, out;
@@ -279,7 +287,7 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
         out[edge.from] = std::max(out[edge.from], edge.bytes);
       }
     }
-  if (alone || !p.blockingTransfers)
+  if (alone)
     return least;
   LinearTime link{INFINITY, INFINITY};
   size_t n = p.kinds.size();
@@ -289,9 +297,15 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   for (size_t other = 0; other < n; ++other)
     for (const auto *one : {&p.links[other * n + f.kind], &p.links[f.kind * n + other]}) {
       consider(one->across);
-      if (other == f.kind && f.devices() < p.kinds[f.kind].perServer)
+      if (other == f.kind && (stagesBetween ? f.tensor : f.devices()) < p.kinds[f.kind].perServer)
         consider(one->inside);
     }
+  for (const auto &tie : p.ties)
+    if (has(tie.a) != has(tie.b))
+      least.update +=
+          leastTime({link}, static_cast<double>(p.cost(has(tie.a) ? tie.a : tie.b, form)->tied));
+  if (!p.blockingTransfers)
+    return least;
   double share = static_cast<double>(f.data * f.microbatch) / static_cast<double>(f.devices());
   int64_t bytesIn = 0, bytesOut = 0;
   for (const auto &[layer, bytes] : in)
@@ -305,7 +319,7 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
 
 std::optional<int64_t> StageCosts::again(size_t from, size_t to, Id form, int64_t inFlight) {
   std::vector<Id> layers = cuts.layers(from, to);
-  int64_t resident = 0, kept = 0, working = 0, again = 0, leastKept = 0;
+  int64_t resident = 0, kept = 0, working = 0, again = 0, leastKept = 0, outside = 0;
   std::vector<int64_t> key{static_cast<int64_t>(form), inFlight};
   for (Id l : layers) {
     const auto &cost = *p.cost(l, form);
@@ -317,6 +331,7 @@ std::optional<int64_t> StageCosts::again(size_t from, size_t to, Id form, int64_
         small = &keep;
     }
     resident += cost.resident;
+    outside += cost.hostResident;
     kept += fast->kept;
     leastKept += small->kept;
     again += fast->again;
@@ -324,6 +339,8 @@ std::optional<int64_t> StageCosts::again(size_t from, size_t to, Id form, int64_
     key.push_back(p.layers[l].of);
   }
   int64_t memory = p.kinds[p.forms[form].kind].memory;
+  if (outside > p.kinds[p.forms[form].kind].hostMemory)
+    return std::nullopt;
   if (resident + inFlight * kept + working <= memory)
     return again;
   if (resident + inFlight * leastKept > memory)

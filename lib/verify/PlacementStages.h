@@ -47,7 +47,7 @@ struct StageLeast {
   int64_t before = 0, after = 0; ///< where layers branch: path to it, path back from it
   double joules = 0;
   int64_t pass() const { return forward + backward + weight; }
-  int64_t finish(double hidden, int64_t computedAgain) const;
+  int64_t finish(const PlacementProblem &p, int64_t computedAgain) const;
 };
 
 /// Whether pins let a layer be on a kind of devices.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace accord {
@@ -180,6 +181,12 @@ private:
                                              : fmt::format("{}", static_cast<int64_t>(count)),
                            p.kinds[kind].name, p.kinds[kind].devices),
                p.kinds[kind].location);
+      bool replicaByReplica = false;
+      for (Id f : forms[kind])
+        replicaByReplica |= p.forms[f].order == PlacementProblem::RankOrder::TensorPipelineData;
+      if (replicaByReplica && (forms.size() > 1 || forms[kind].size() > 1))
+        report("A0950", "ranks run replica after replica, but stages have several forms",
+               p.kinds[kind].location);
       if (p.sameForm && forms[kind].size() > 1)
         report("A0950",
                fmt::format("stages on '{}' have {} forms, but have to have one", p.kinds[kind].name,
@@ -222,6 +229,13 @@ std::vector<Issue> misfits(const PlacementProblem &problem, const Placement &pla
   return Fitting(problem, plan).run();
 }
 
+int64_t replicasTogether(const PlacementProblem &p, PlacementProblem::Id form, int64_t groups) {
+  const auto &f = p.forms[form];
+  bool stagesBetween = f.order == PlacementProblem::RankOrder::TensorPipelineData;
+  int64_t apart = f.tensor * (stagesBetween ? groups : 1); // from one replica to the next
+  return std::clamp<int64_t>(p.kinds[f.kind].perServer / apart, 1, f.data);
+}
+
 std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placement &plan,
                                          double passes) {
   size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.chunks);
@@ -236,15 +250,16 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
                             std::vector<StageTimes>(stages),
                             std::vector<std::vector<uint32_t>>(stages)};
   PlacementWorth worth;
-  worth.inFlight = roomOf(pipeline);
+  worth.inFlight.resize(stages);
 
   std::vector<int64_t> gradients(groups), updates(groups), hides(groups), working(groups);
-  worth.memory.resize(groups);
+  worth.memory.resize(groups), worth.host.resize(groups);
+  std::vector<std::vector<int64_t>> keeps(groups), outside(groups); // by group, chunk
   for (size_t s = 0; s < stages; ++s) {
     const PlacedStage &stage = plan.stages[s];
     StageTimes &times = pipeline.stages[s];
     size_t g = s % groups;
-    int64_t kept = 0, weights = 0;
+    int64_t kept = 0, weights = 0, keptOutside = 0;
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       const auto &cost = *p.cost(stage.layers[i], stage.form);
       const auto &keep = cost.keeps[stage.keeps[i]];
@@ -252,6 +267,8 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       times.backward += cost.backward + keep.again;
       times.weight += cost.weight;
       kept += keep.kept;
+      keptOutside += keep.hostKept;
+      worth.host[g] += cost.hostResident;
       weights += cost.weights;
       gradients[g] += cost.gradients;
       updates[g] += cost.update;
@@ -259,7 +276,7 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       working[g] = std::max(working[g], keep.working);
       worth.joules += cost.joules + static_cast<double>(keep.again) * cost.joulesAgain;
     }
-    worth.memory[g] += worth.inFlight[s] * kept;
+    keeps[g].push_back(kept), outside[g].push_back(keptOutside);
     hides[g] += times.backward + times.weight;
     int64_t gather = leastTime(p.forms[stage.form].gather, static_cast<double>(weights));
     times.forward += gather + p.perMicrobatch;
@@ -278,18 +295,47 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     idle += kind.idleWatts * static_cast<double>(devices);
     price += kind.pricePerHour * static_cast<double>(devices) / 3600;
     tdp += kind.tdpWatts * static_cast<double>(devices);
-    worth.memory[g] += working[g];
-    worth.fits &= worth.memory[g] <= kind.memory;
+    auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), keeps[g]);
+    for (size_t chunk = 0; chunk < held.size(); ++chunk)
+      worth.inFlight[chunk * groups + g] = held[chunk];
+    worth.memory[g] += bytes + working[g];
+    worth.host[g] += peakOf(pipeline, static_cast<int64_t>(g), outside[g]).first;
+    worth.fits &= worth.memory[g] <= kind.memory && worth.host[g] <= kind.hostMemory;
 
-    int64_t together = std::max<int64_t>(1, std::min(form.data, kind.perServer / form.tensor));
+    int64_t together = replicasTogether(p, plan.stages[g].form, static_cast<int64_t>(groups));
     int64_t exchange = 0;
     for (size_t i = 0; i < form.syncs.size(); ++i) // the last with no more together than there are
       if (i == 0 || form.syncs[i].together <= together)
         exchange = leastTime(form.syncs[i].ways, static_cast<double>(gradients[g]));
     auto hidden = static_cast<int64_t>(p.hidden * static_cast<double>(hides[g]));
+    if (p.hides < 1)
+      hidden = std::min(hidden, static_cast<int64_t>(p.hides * static_cast<double>(exchange)));
     pipeline.stages[g].finish = (exchange > hidden ? exchange - hidden : 0) + updates[g];
   }
 
+  /// Whether whatever two groups send stays in servers.
+  auto oneServer = [&](size_t a, size_t b) {
+    const auto &f = p.forms[plan.stages[a].form], &other = p.forms[plan.stages[b].form];
+    int64_t size = p.kinds[f.kind].perServer;
+    if (f.order == PlacementProblem::RankOrder::TensorDataPipeline)
+      return f.kind == other.kind && first[a] / size == last[b] / size &&
+             last[a] / size == first[b] / size && first[a] / size == last[a] / size;
+    int64_t different =
+        std::min(f.data, size / std::gcd(size, f.tensor * static_cast<int64_t>(groups)));
+    if (different > PlacementProblem::kMostReplicas)
+      return false;
+    for (int64_t r = 0; r < different; ++r) { // each device's server, replica for replica
+      auto begin = [&](size_t g) {
+        return (r * static_cast<int64_t>(groups) + static_cast<int64_t>(g)) * f.tensor;
+      };
+      std::set<int64_t> servers;
+      for (size_t g : {a, b})
+        servers.insert({begin(g) / size, (begin(g) + f.tensor - 1) / size});
+      if (servers.size() > 1)
+        return false;
+    }
+    return true;
+  };
   for (const auto &[ends, bytes] : traffic) {
     auto [from, to] = ends;
     pipeline.feeds[to].push_back(from);
@@ -298,9 +344,7 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       continue;
     const auto &sends = p.forms[plan.stages[a].form], &receives = p.forms[plan.stages[b].form];
     const auto &link = p.links[sends.kind * p.kinds.size() + receives.kind];
-    int64_t perServer = p.kinds[sends.kind].perServer, server = first[a] / perServer;
-    bool inside = sends.kind == receives.kind && last[a] / perServer == server &&
-                  first[b] / perServer == server && last[b] / perServer == server;
+    bool inside = oneServer(a, b);
     double each = static_cast<double>(bytes) * static_cast<double>(sends.data * sends.microbatch) /
                   static_cast<double>(std::min(sends.devices(), receives.devices()));
     int64_t takes = leastTime({inside ? link.inside : link.across}, each);
@@ -312,10 +356,32 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     }
   }
 
+  for (const auto &tie : p.ties) {
+    size_t at[2] = {0, 0};
+    for (size_t s = 0; s < stages; ++s)
+      for (Id l : plan.stages[s].layers) {
+        if (l == tie.a)
+          at[0] = s % groups;
+        if (l == tie.b)
+          at[1] = s % groups;
+      }
+    if (at[0] == at[1])
+      continue;
+    Id one = plan.stages[at[0]].form, two = plan.stages[at[1]].form;
+    const auto &link = p.links[p.forms[one].kind * p.kinds.size() + p.forms[two].kind];
+    auto shared = static_cast<double>(
+        std::max(p.classOf(tie.a).costs[one]->tied, p.classOf(tie.b).costs[two]->tied));
+    int64_t takes = leastTime({oneServer(at[0], at[1]) ? link.inside : link.across}, shared);
+    for (size_t g : at)
+      pipeline.stages[g].finish += takes;
+  }
+
   PipelineReplay run = replay(pipeline);
   if (!run.ends)
     return std::nullopt;
   worth.step = run.step + p.perStep;
+  if (worth.step < p.leastStep)
+    worth.step = p.leastStep;
   worth.times = std::move(pipeline.stages);
   double seconds = static_cast<double>(worth.step) * 1e-12;
   worth.joules += idle * seconds;

@@ -7,6 +7,10 @@ namespace accord {
 /// The least of several ways for so many bytes, rounded up; 0 for no bytes or no ways.
 int64_t leastTime(const std::vector<LinearTime> &ways, double bytes);
 
+/// Replicas of a stage that are in one server, in a plan of so many device groups.
+int64_t replicasTogether(const PlacementProblem &problem, PlacementProblem::Id form,
+                         int64_t groups);
+
 /// Why the plan is none of the problem: A0909 a layer in no stage or in two · A0902 an edge that
 /// points to an earlier stage · A0915 samples of the stages are not the batch · A0950 all else: a
 /// schedule, chunks, form, keep or kind that is not offered, more stages or devices than there are.

@@ -3,6 +3,7 @@
 #include "lib/place/Pipeline.h"
 #include "lib/verify/PlacementSimulation.h"
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 using namespace accord;
@@ -66,7 +67,7 @@ TEST(Pipeline, ClosedFormsAsTheHeaderSays) {
 }
 
 /// Most pieces that a group holds together, as its passes ran.
-int64_t peakOf(const PipelineShape &shape, size_t group) {
+int64_t mostPieces(const PipelineShape &shape, size_t group) {
   auto n = static_cast<size_t>(shape.groups * shape.chunks);
   PipelineRun run = simulate(shape, std::vector<StageTimes>(n, {4, 4, 4, 0, 0}), chainOf(n), true);
   int64_t held = 0, most = 0;
@@ -84,9 +85,9 @@ TEST(Pipeline, ActivationsInFlight) {
     for (int64_t m = 1; m <= 14; ++m)
       for (int64_t s = 0; s < p; ++s) {
         auto g = static_cast<size_t>(s);
-        EXPECT_EQ(peakOf({GPipe, p, 1, m}, g), m);
-        EXPECT_EQ(peakOf({OneFOneB, p, 1, m}, g), std::min(m, p - s));
-        EXPECT_LE(peakOf({ZeroBubble, p, 1, m}, g), std::min(m, p));
+        EXPECT_EQ(mostPieces({GPipe, p, 1, m}, g), m);
+        EXPECT_EQ(mostPieces({OneFOneB, p, 1, m}, g), std::min(m, p - s));
+        EXPECT_LE(mostPieces({ZeroBubble, p, 1, m}, g), std::min(m, p));
         EXPECT_EQ(inFlightOf({GPipe, p, 1, m})[g], m);
         EXPECT_EQ(inFlightOf({OneFOneB, p, 1, m})[g], std::min(m, p - s));
         EXPECT_EQ(inFlightOf({ZeroBubble, p, 1, m})[g], std::min(m, p));
@@ -100,16 +101,53 @@ TEST(Pipeline, ActivationsInFlightInterleaved) {
   for (int64_t v : {2, 3, 4})
     for (int64_t p = 2; p <= 6; ++p)
       for (int64_t m = p; m <= 4 * p; m += p) {
-        EXPECT_EQ(peakOf({Interleaved, p, v, m}, 0), m == p ? p * v : (v + 1) * p - 1)
+        EXPECT_EQ(mostPieces({Interleaved, p, v, m}, 0), m == p ? p * v : (v + 1) * p - 1)
             << p << " " << v << " " << m;
-        // Chunks do not peak at the same time: rooms of their own are more.
-        int64_t rooms = 0;
-        std::vector<int64_t> most = inFlightOf({Interleaved, p, v, m});
-        for (int64_t c = 0; c < v; ++c)
-          rooms += most[static_cast<size_t>(c * p)];
-        EXPECT_GE(rooms, peakOf({Interleaved, p, v, m}, 0));
-        EXPECT_LE(rooms, 2 * p * v);
+        for (const auto &held : heldOf({Interleaved, p, v, m}, 0))
+          EXPECT_EQ(std::accumulate(held.begin(), held.end(), int64_t(0)),
+                    m == p ? p * v : (v + 1) * p - 1);
+        EXPECT_LE(heldOf({Interleaved, p, v, m}, 0).size(), static_cast<size_t>(2 * v + 2));
       }
+}
+
+/// Bytes in flight as the passes of random pipelines ran, one after the other, against the moments
+/// of `heldOf` and the verifier's walk.
+TEST(Pipeline, PeaksOfChunksTogether) {
+  std::mt19937_64 random(5);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  size_t less = 0;
+  for (int i = 0; i < 600; ++i) {
+    PipelineShape shape{Interleaved, pick(1, 7), pick(2, 6), 1};
+    shape.microbatches = shape.groups * pick(1, 6);
+    auto p = static_cast<size_t>(shape.groups), n = p * static_cast<size_t>(shape.chunks);
+    std::vector<StageTimes> stages;
+    for (size_t s = 0; s < n; ++s)
+      stages.push_back({pick(1, 50), pick(1, 50), pick(1, 50), pick(0, 9), 0});
+    PipelineRun run = simulate(shape, stages, chainOf(n), true);
+    for (size_t g = 0; g < p; ++g) {
+      std::vector<int64_t> kept, held(static_cast<size_t>(shape.chunks));
+      for (size_t c = 0; c < held.size(); ++c)
+        kept.push_back(pick(0, 2) ? pick(0, 1000) : 0);
+      int64_t bytes = 0, most = 0;
+      for (const SimulatedPass &pass : run.passes[g]) {
+        bytes += (pass.pass.pass == Pass::Forward ? 1 : -1) * kept[pass.pass.stage / p];
+        most = std::max(most, bytes);
+      }
+      auto moment = peakOf(heldOf(shape, static_cast<int64_t>(g)), kept);
+      ASSERT_EQ(std::inner_product(kept.begin(), kept.end(), moment.begin(), int64_t(0)), most);
+      auto again = peakOf(toReplay(shape, stages, chainOf(n)), static_cast<int64_t>(g), kept);
+      ASSERT_EQ(again, std::pair(most, moment));
+      std::vector<int64_t> alone = inFlightOf(shape);
+      int64_t rooms = 0;
+      for (size_t c = 0; c < held.size(); ++c)
+        rooms += alone[c * p + g] * kept[c];
+      ASSERT_LE(most, rooms);
+      less += most < rooms;
+    }
+  }
+  EXPECT_GT(less, 1000u);
 }
 
 struct Uneven {

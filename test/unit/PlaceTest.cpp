@@ -234,7 +234,7 @@ TEST(Place, TimesMayBeCountedInAnyUnit) {
           for (auto &keep : cost->keeps)
             keep.again *= 7;
         }
-    scaled.perMicrobatch *= 7, scaled.perStep *= 7;
+    scaled.perMicrobatch *= 7, scaled.perStep *= 7, scaled.leastStep *= 7;
     EXPECT_EQ(valueOf(scaled), 7 * valueOf(problem)) << "seed " << seed;
   }
 }

@@ -133,7 +133,10 @@ TEST(PlacementOffer, BlocksOfATransformerAreLayers) {
   EXPECT_EQ(uses[1].weights, 2 * scalars);
   EXPECT_EQ(uses[1].gradients, 2 * scalars);
   EXPECT_EQ(uses[1].states, 12 * scalars);
-  EXPECT_EQ(sharedParameters(layering, whole->graph), std::vector<std::string>{"gpt_logits.wte"});
+  std::vector<SharedParameter> shared = sharedParameters(layering, whole->graph);
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_EQ(shared[0].name, "gpt_logits.wte");
+  EXPECT_EQ(shared[0].classes, (std::vector<uint32_t>{0, 2}));
 }
 
 // A network without repeats becomes a chain, and no layer of a branch stands beside it.

@@ -3,9 +3,47 @@
 #include "lib/model/Placement.h"
 #include "test/fuzz/Random.h"
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace accord::test {
+
+/// To some of the problems: a host's memory and what may be there, ranks in either order, layers
+/// with a parameter in common, input that comes slowly.
+inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
+  fuzz::Random random(seed ^ 0x5bd1e995);
+  auto below = [&](int64_t n) {
+    return static_cast<int64_t>(random.below(static_cast<size_t>(n)));
+  };
+  auto one = [&](int64_t in) { return below(in) == 0; };
+  if (one(3)) {
+    for (auto &kind : problem.kinds)
+      kind.hostMemory = one(3) ? 0 : 10 + below(250);
+    for (auto &layer : problem.classes)
+      for (auto &cost : layer.costs)
+        if (cost) {
+          cost->hostResident = one(2) ? below(30) : 0;
+          if (one(2))
+            cost->keeps.push_back({"offload", below(10), 0, below(60), cost->keeps[0].kept});
+        }
+  }
+  if (one(3))
+    for (auto &form : problem.forms)
+      if (one(2))
+        form.order = PlacementProblem::RankOrder::TensorPipelineData;
+  if (size_t n = problem.layers.size(); n > 1 && one(3)) {
+    auto a = static_cast<uint32_t>(one(2) ? 0 : below(static_cast<int64_t>(n) - 1));
+    auto b = one(2) ? static_cast<uint32_t>(n - 1)
+                    : a + 1 + static_cast<uint32_t>(below(static_cast<int64_t>(n - a) - 1));
+    problem.ties.push_back({a, b});
+    for (auto &layer : problem.classes)
+      for (auto &cost : layer.costs)
+        if (cost)
+          cost->tied = below(200);
+  }
+  if (one(6))
+    problem.leastStep = below(1000);
+}
 
 /// At most `layers` layers and about `devices` devices: chains, trees and DAGs, one or two kinds,
 /// tight and roomy memory.
@@ -17,7 +55,7 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   auto one = [&](int64_t in) { return below(in) == 0; };
   PlacementProblem problem;
   size_t n = 1 + static_cast<size_t>(below(static_cast<int64_t>(layers)));
-  problem.batch = std::array<int64_t, 5>{1, 2, 4, 6, 8}[static_cast<size_t>(below(5))];
+  problem.batch = std::array<int64_t, 5>{{1, 2, 4, 6, 8}}[static_cast<size_t>(below(5))];
   size_t kinds = one(3) ? 2 : 1;
   for (size_t k = 0; k < kinds; ++k) {
     PlacementProblem::Kind kind;
@@ -108,6 +146,7 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   problem.perStep = one(2) ? 0 : below(50);
   problem.objective =
       one(2) ? PlacementObjective::StepTime : static_cast<PlacementObjective>(below(4));
+  addOtherChoices(problem, seed);
   return problem;
 }
 

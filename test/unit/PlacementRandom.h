@@ -1,6 +1,7 @@
 // Small random placement problems, and all their plans one by one.
 #pragma once
 #include "lib/place/Judge.h"
+#include "test/unit/PlacementProblems.h"
 #include <functional>
 #include <random>
 
@@ -102,6 +103,7 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayer
     p.limits.devices = pick(1, 3);
   if (pick(0, 7) == 0)
     p.limits.step = pick(200, 2000);
+  test::addOtherChoices(p, seed);
   return p;
 }
 

@@ -214,6 +214,7 @@ const std::vector<Mutation> &mutations() {
        [](Problem, R r, Random &) { return r.worth.times.pop_back(), true; }},
       {"step one longer", off(&PlacementWorth::step, int64_t(1))},
       {"step one shorter", off(&PlacementWorth::step, int64_t(-1))},
+      {"host", offOne(&PlacementWorth::host)},
       {"memory", offOne(&PlacementWorth::memory)},
       {"micro-batches in flight", offOne(&PlacementWorth::inFlight)},
       {"devices", off(&PlacementWorth::devices, int64_t(1))},

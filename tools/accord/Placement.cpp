@@ -8,6 +8,7 @@
 #include "lib/place/Place.h"
 #include "lib/support/Version.h"
 #include "lib/syntax/ElaborateAccel.h"
+#include "tools/accord/PlacementChoices.h"
 #include "tools/accord/PlacementPins.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,183 +19,6 @@
 
 namespace accord {
 namespace {
-
-/// The choices of a job, with defaults for what it does not state. Problems are reported.
-class Choices {
-public:
-  explicit Choices(Session &session)
-      : session_(session), job_(session.job()), groups_(session.groups()) {
-    for (const DegreeChoice &choice : job_.parallel)
-      of_[choice.key] = &choice;
-    for (const Cluster &group : groups_) {
-      devices_ += group.devicesPerServer * group.servers;
-      perServer_ =
-          perServer_ ? std::min(perServer_, group.devicesPerServer) : group.devicesPerServer;
-    }
-  }
-
-  PlacementSpace space;
-  std::vector<std::pair<int64_t, int64_t>> pipelines; ///< fewest and most stages; 0: any number
-  std::vector<std::string> assumptions;
-
-  bool resolve() {
-    size_t before = session_.diagnostics().errors();
-    std::vector<int64_t> tensor = degrees("tensor_parallel");
-    if (tensor.empty()) {
-      for (int64_t power = 1; power <= perServer_; power *= 2)
-        tensor.push_back(power);
-      assume("tensor_parallel: powers of two up to the {} devices of a server", perServer_);
-    }
-    space.data = degrees("data_parallel");
-    if (!of_.count("data_parallel"))
-      assume("data_parallel: every number that divides the batch and that the devices allow");
-    else if (llvm::none_of(space.data, [&](int64_t d) { return job_.batch % d == 0; }))
-      error(Code::BatchNotDivisible, "data_parallel",
-            fmt::format("no data_parallel that is offered divides the batch of {}", job_.batch));
-    pipeline();
-    sequence(tensor);
-    if (const DegreeChoice *expert = find("expert_parallel"); expert && expert->values.front() > 1)
-      error(Code::NotSupported, "expert_parallel",
-            "not supported yet: expert_parallel above 1 in a placement");
-    product(tensor);
-    rest();
-    return session_.diagnostics().errors() == before;
-  }
-
-private:
-  const DegreeChoice *find(const std::string &key) const {
-    auto found = of_.find(key);
-    return found == of_.end() ? nullptr : found->second;
-  }
-  template <typename... Arguments>
-  void assume(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
-    assumptions.push_back(fmt::format(text, std::forward<Arguments>(arguments)...));
-  }
-  Diagnostics::Builder error(Code code, const std::string &key, const std::string &message) {
-    return session_.diagnostics().error(code, find(key) ? find(key)->at : SourceRange{}, message);
-  }
-  void noteCluster(Diagnostics::Builder &error) {
-    const SourceLocation &at = session_.cluster()->location;
-    if (auto file = session_.diagnostics().sources().find(at.file))
-      error.note(session_.diagnostics().sources().at(*file, {at.line, at.column}),
-                 "the cluster is declared here");
-  }
-
-  /// What is offered and not above the devices.
-  std::vector<int64_t> degrees(const std::string &key) {
-    const DegreeChoice *choice = find(key);
-    if (!choice)
-      return {};
-    std::vector<int64_t> fit;
-    llvm::copy_if(choice->values, std::back_inserter(fit),
-                  [&](int64_t degree) { return degree <= devices_; });
-    if (fit.empty()) {
-      auto wrong = error(Code::TooFewDevices, key,
-                         fmt::format("{} {} needs more than the {} devices of '{}'", key,
-                                     choice->values.front(), devices_, session_.cluster()->name));
-      noteCluster(wrong);
-    } else if (fit.size() < choice->values.size()) {
-      assume("{} above {} is left out: '{}' has {} devices", key, fit.back(),
-             session_.cluster()->name, devices_);
-    }
-    return fit;
-  }
-
-  void pipeline() {
-    std::vector<int64_t> stages = degrees("pipeline_parallel");
-    if (!find("pipeline_parallel")) {
-      pipelines = {{1, 0}};
-      assume("pipeline_parallel: from 1 to the number of layers");
-    }
-    for (int64_t p : stages)
-      if (!pipelines.empty() && pipelines.back().second == p - 1)
-        pipelines.back().second = p;
-      else
-        pipelines.push_back({p, p});
-  }
-
-  void sequence(const std::vector<int64_t> &tensor) {
-    const DegreeChoice *choice = find("sequence_parallel");
-    if (!choice)
-      assume("sequence_parallel: 1 or as much as tensor_parallel");
-    else
-      for (int64_t degree : choice->values)
-        if (degree > 1 && !llvm::is_contained(tensor, degree)) {
-          auto wrong = error(Code::DegreesDoNotFit, "sequence_parallel",
-                             fmt::format("sequence_parallel is {}, but tensor_parallel is {}",
-                                         degree, fmt::join(tensor, " or ")));
-          wrong.help("sequence_parallel is 1 or as much as tensor_parallel");
-          return;
-        }
-    space.shares.clear();
-    auto offered = [&](int64_t degree) {
-      return !choice || llvm::is_contained(choice->values, degree);
-    };
-    for (int64_t degree : tensor) {
-      bool on = degree > 1 && offered(degree), off = degree == 1 || offered(1);
-      if (off || !on)
-        space.shares.push_back({degree, false});
-      if (on)
-        space.shares.push_back({degree, true});
-    }
-  }
-
-  void product(const std::vector<int64_t> &tensor) {
-    if (tensor.empty() || pipelines.empty() || (of_.count("data_parallel") && space.data.empty()))
-      return;
-    __int128 least = static_cast<__int128>(tensor.front()) * pipelines.front().first *
-                     (space.data.empty() ? 1 : space.data.front());
-    if (least <= devices_)
-      return;
-    const char *key = find("data_parallel")     ? "data_parallel"
-                      : find("tensor_parallel") ? "tensor_parallel"
-                                                : "pipeline_parallel";
-    auto wrong =
-        error(Code::TooFewDevices, key,
-              fmt::format(
-                  "tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
-                  "needed, cluster '{}' has {}",
-                  tensor.front(), pipelines.front().first,
-                  space.data.empty() ? 1 : space.data.front(), session_.cluster()->name, devices_));
-    noteCluster(wrong);
-  }
-
-  void rest() {
-    space.microbatches.clear();
-    if (job_.microbatchStated) {
-      space.microbatches = job_.microbatches;
-    } else {
-      for (int64_t size = 1; size <= 8 && job_.batch % size == 0; size *= 2)
-        space.microbatches.push_back(size);
-      assume("microbatch: {}, as nothing says which", fmt::join(space.microbatches, ", "));
-    }
-    space.recomputes = job_.recomputes;
-    if (!job_.recomputeStated) {
-      space.recomputes = {"none", "selective", "full"};
-      assume("recompute: none, selective or full for each layer");
-    }
-    if (job_.zero.empty()) {
-      space.zero = {0, 1};
-      assume("zero: 0 or 1");
-    } else {
-      space.zero.assign(job_.zero.begin(), job_.zero.end());
-    }
-    space.schedules = job_.schedules;
-    space.chunks = job_.chunks;
-    if (space.schedules.empty()) {
-      space.schedules = {PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved};
-      assume("schedule: one_f_one_b or interleaved(2..8)");
-    }
-    if (space.chunks.empty())
-      space.chunks = {2, 3, 4, 5, 6, 7, 8};
-  }
-
-  Session &session_;
-  const TrainingJob &job_;
-  const std::vector<Cluster> &groups_;
-  std::map<std::string, const DegreeChoice *> of_;
-  int64_t devices_ = 0, perServer_ = 0;
-};
 
 /// Limits of the job, and the memory that a device may use (0: all).
 PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
@@ -309,10 +133,31 @@ bool Session::prepareGroups() {
   return true;
 }
 
+/// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
+std::variant<WorkGraph, Issue>
+Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
+  size_t before = diags.errors();
+  std::string problem = "the step cannot be shared so";
+  if (mlir::Operation *graph = trainingGraph(policy, std::nullopt, degrees)) {
+    // Of several micro-batches: gradients are added up.
+    int64_t microbatches = theJob->batch > microbatch ? 2 : 1;
+    if (auto work = extract(graph, policy, microbatch, microbatches, problem))
+      return std::move(*work);
+    return Issue{"A0205", problem, {}, {}};
+  }
+  size_t errors = 0;
+  for (const Diagnostic &d : diags.sorted())
+    if (d.severity == Severity::Error && ++errors == before + 1)
+      problem = d.message;
+  diags.dropErrors(before);
+  return Issue{"A0705", problem, {}, {}};
+}
+
 std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int64_t>> &pipelines) {
-  Choices choices(*this);
-  if (!choices.resolve())
+  auto chosen = choicesOf(*this);
+  if (!chosen)
     return std::nullopt;
+  PlacementChoices &choices = *chosen;
   OfferRequest request;
   request.job = theJob->name;
   request.batch = theJob->batch;
@@ -355,9 +200,10 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
     if (price || (theJob->objective == Objective::TdpTime && group.machine.tdp.value <= 0)) {
       diags
           .error(Code::ObjectiveWithoutNumbers, theJob->objectiveAt,
-                 fmt::format(price ? "cluster '{}' states no price of '{}'"
-                                   : "nothing states the thermal design power of '{1}'",
-                             theCluster->name, group.machine.name))
+                 price ? fmt::format("cluster '{}' states no price of '{}'", theCluster->name,
+                                     group.machine.name)
+                       : fmt::format("nothing states the thermal design power of '{}'",
+                                     group.machine.name))
           .help(price ? "in the cluster: price = 4 USD/h per gpu"
                       : "in the accelerator: power { tdp = 400 W }");
       return std::nullopt;
@@ -366,23 +212,18 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
   request.limits = limitsOf(*theJob, request.memory);
   request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
                                const std::string &policy) -> std::variant<WorkGraph, Issue> {
-    Degrees degrees{tensor, 1, sequence, false};
-    size_t before = diags.errors();
-    std::string problem = "the step cannot be shared so";
-    if (mlir::Operation *graph = trainingGraph(policy, std::nullopt, degrees)) {
-      // Of several micro-batches: gradients are added up.
-      int64_t microbatches = theJob->batch > microbatch ? 2 : 1;
-      if (auto work = extract(graph, policy, microbatch, microbatches, problem))
-        return std::move(*work);
-      return Issue{"A0205", problem, {}, {}};
-    }
-    size_t errors = 0;
-    for (const Diagnostic &d : diags.sorted())
-      if (d.severity == Severity::Error && ++errors == before + 1)
-        problem = d.message;
-    diags.dropErrors(before);
-    return Issue{"A0705", problem, {}, {}};
+    return workOfPlacement({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
+  request.instantiateDivided =
+      [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
+             int64_t data,
+             const PlacementSpace::Division &division) -> std::variant<WorkGraph, Issue> {
+    return workOfPlacement(
+        {tensor, data, sequence, division.experts,
+         division.tables == PlacementProblem::Tables::Whole ? "" : name(division.tables)},
+        policy, microbatch);
+  };
+  request.loader = theJob->loader;
   auto made = offer(request);
   if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
     for (const Issue &issue : *issues)

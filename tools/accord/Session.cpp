@@ -247,7 +247,8 @@ bool Session::runPasses(mlir::ModuleOp module, const std::string &pipeline, cons
 Session::GraphKey Session::keyOf(const std::string &policy, std::optional<int64_t> sequence,
                                  const std::optional<Degrees> &given) const {
   const Degrees &degrees = given ? *given : theJob->degrees;
-  return {policy, sequence.value_or(-1), degrees.tensor, degrees.data, degrees.sequence};
+  return {policy,           sequence.value_or(-1), degrees.tensor, degrees.data,
+          degrees.sequence, degrees.expert,        degrees.tables};
 }
 
 mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional<int64_t> sequence,
@@ -276,8 +277,10 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
     share = fmt::format("shard{{axis=tensor devices={} sequence={}}}", degrees.tensor,
                         degrees.sequence);
   if (degrees.data > 1)
-    share += fmt::format("{}replicate{{axis=data devices={} experts={}}}", share.empty() ? "" : ",",
-                         degrees.data, degrees.expert ? "divided" : "whole");
+    share +=
+        fmt::format("{}replicate{{axis=data devices={} experts={} tables={}}}",
+                    share.empty() ? "" : ",", degrees.data, degrees.expert ? "divided" : "whole",
+                    degrees.tables.empty() ? "whole" : degrees.tables);
   if (!runPasses(*own, options.modelPasses, "--model-passes") || !runPasses(*own, build, nullptr) ||
       !runPasses(*own, share, nullptr, &made.remarks) ||
       !runPasses(*own, options.passes, "--passes") ||
@@ -300,8 +303,9 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
     if (sequence)
       name += ".seq" + std::to_string(*sequence);
     if (given)
-      name += fmt::format(".tensor{}.data{}{}", given->tensor, given->data,
-                          given->sequence ? ".sequence" : "");
+      name += fmt::format(".tensor{}.data{}{}{}{}", given->tensor, given->data,
+                          given->sequence ? ".sequence" : "", given->expert ? ".expert" : "",
+                          given->tables.empty() ? "" : "." + given->tables);
     graph->setAttr(mlir::SymbolTable::getSymbolAttrName(),
                    mlir::StringAttr::get(context.get(), name));
   }

@@ -103,15 +103,17 @@ public:
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
 
 private:
+  std::variant<WorkGraph, Issue> workOfPlacement(const Degrees &degrees, const std::string &policy,
+                                                 int64_t microbatch);
   bool loadPlugins();
   /// A training graph, and the remarks of the passes that shared it.
   struct Built {
     mlir::Operation *graph = nullptr;
     std::vector<std::string> remarks;
   };
-  /// By recomputation, sequence length (-1: as written), tensor and data degree, and whether
-  /// sequence parallel.
-  using GraphKey = std::tuple<std::string, int64_t, int64_t, int64_t, bool>;
+  /// By recomputation, sequence length (-1: as written), tensor and data degree, whether sequence
+  /// parallel, and what the replicas divide.
+  using GraphKey = std::tuple<std::string, int64_t, int64_t, int64_t, bool, bool, std::string>;
   GraphKey keyOf(const std::string &recompute, std::optional<int64_t> sequence,
                  const std::optional<Degrees> &degrees) const;
   mlir::Operation *trainingGraph(const std::string &recompute, std::optional<int64_t> sequence,

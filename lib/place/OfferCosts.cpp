@@ -1,0 +1,161 @@
+#include "lib/place/OfferCosts.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+namespace {
+
+constexpr double kMost = 0x1p61;
+
+int64_t share(int64_t whole, int64_t devices) { return (whole + devices - 1) / devices; }
+
+/// Of what `data` replicas have, of which some is divided among them: x of `whole` where each has
+/// x / data, so that `divided` is whole - x + x / data.
+int64_t ownOf(int64_t whole, int64_t divided, int64_t data) {
+  return data > 1 && whole > divided ? (whole - divided) / (data - 1) : 0;
+}
+
+class Costing {
+public:
+  Costing(const FormCosts &of, const std::vector<LayerUse> &uses, const LayerUse *whole)
+      : of_(of), form_(*of.form), uses_(uses), use_(uses.front()), whole_(whole ? *whole : use_) {}
+
+  PlacementProblem::Cost run() {
+    int64_t weights = over(&LayerUse::weights, 3), gradients = over(&LayerUse::gradients, 2),
+            states = over(&LayerUse::states, 1);
+    alone_ = use_.weights > 0
+                 ? static_cast<double>(own(&LayerUse::weights)) / static_cast<double>(use_.weights)
+                 : 0;
+    cost_.update = use_.update;
+    if (form_.zero >= 1) {
+      auto mine = static_cast<int64_t>(alone_ * static_cast<double>(use_.update));
+      cost_.update = mine + share(use_.update - mine, form_.data);
+    }
+    int64_t throughLink = (form_.hostStates ? states : 0) + (form_.hostWeights ? weights : 0);
+    cost_.update = std::max(cost_.update, link(throughLink));
+    cost_.residentWeights = form_.hostWeights ? 0 : weights;
+    cost_.residentGradients = gradients;
+    cost_.resident =
+        cost_.residentWeights + cost_.residentGradients + (form_.hostStates ? 0 : states);
+    cost_.hostResident = throughLink;
+    cost_.gradients = use_.gradients - own(&LayerUse::gradients);
+    cost_.weights = use_.weights - own(&LayerUse::weights);
+    cost_.tied = use_.tied;
+    weights_ = form_.hostWeights ? use_.weights : 0;
+    cost_.forward = std::max(forward(), link(weights_));
+    cost_.weight = use_.weight;
+    cost_.backward = std::max(backward(use_, 0), link(weights_)) - cost_.weight;
+    keeps();
+    return std::move(cost_);
+  }
+
+private:
+  /// What of a resident each replica has alone.
+  int64_t own(int64_t LayerUse::*bytes) const {
+    return std::min(use_.*bytes, ownOf(whole_.*bytes, use_.*bytes, form_.data));
+  }
+  int64_t over(int64_t LayerUse::*bytes, int fromStage) const {
+    int64_t mine = own(bytes);
+    return form_.zero >= fromStage ? mine + share(use_.*bytes - mine, form_.data) : use_.*bytes;
+  }
+  int64_t link(int64_t bytes) const {
+    return static_cast<int64_t>(
+        std::min(kMost, std::ceil(of_.hostPerByte * static_cast<double>(bytes))));
+  }
+  int64_t forward() const {
+    return use_.forward - (form_.ringOverlap ? std::min(use_.forward, use_.ringForward) : 0);
+  }
+  /// All but the forward pass; weight gradients are never hidden.
+  int64_t backward(const LayerUse &use, int64_t again) const {
+    int64_t all = use.backward + again;
+    return all - (form_.ringOverlap ? std::min(all, use.ringBackward) : 0) + use.weight;
+  }
+
+  void keeps() {
+    auto microbatches = static_cast<double>(of_.batch / form_.microbatch); // of all replicas
+    auto tensor = static_cast<double>(form_.tensor);
+    auto data = static_cast<double>(form_.data);
+    cost_.joules =
+        use_.joules * microbatches * tensor +
+        use_.joulesUpdate * tensor * (alone_ * data + (1 - alone_) * (form_.zero >= 1 ? 1 : data));
+    double most = 0;
+    int64_t first = cost_.backward + cost_.weight;
+    for (size_t policy = 0; policy < uses_.size(); ++policy) {
+      const LayerUse &other = uses_[policy];
+      PlacementProblem::Keep keep;
+      keep.policy = of_.recomputes[policy];
+      keep.again =
+          std::max<int64_t>(0, std::max(backward(other, other.again), link(weights_)) - first);
+      keep.kept = other.kept;
+      keep.working = other.working + (form_.zero >= 2 ? use_.gradients : 0) +
+                     (form_.zero >= 3 ? use_.weights : 0) + 2 * weights_;
+      if (add(keep) && keep.again > 0)
+        most = std::max(most, (other.joules - use_.joules) / static_cast<double>(keep.again));
+    }
+    for (size_t policy = 0; of_.offloadActivations && policy < uses_.size(); ++policy) {
+      const LayerUse &other = uses_[policy];
+      PlacementProblem::Keep keep;
+      keep.policy =
+          of_.recomputes[policy] == "none" ? "offload" : of_.recomputes[policy] + "+offload";
+      keep.again =
+          std::max(forward(), link(std::max(weights_, other.kept))) - cost_.forward +
+          std::max<int64_t>(0, std::max(backward(other, other.again), link(weights_ + other.kept)) -
+                                   first);
+      keep.hostKept = other.kept;
+      keep.working = other.working + (form_.zero >= 2 ? use_.gradients : 0) +
+                     (form_.zero >= 3 ? use_.weights : 0) + 2 * weights_ + 2 * other.kept;
+      add(keep);
+    }
+    cost_.joulesAgain = most * microbatches * tensor;
+  }
+  /// What is no less in any respect than another choice is none.
+  bool add(const PlacementProblem::Keep &keep) {
+    for (const PlacementProblem::Keep &k : cost_.keeps)
+      if (k.again <= keep.again && k.kept <= keep.kept && k.working <= keep.working &&
+          k.hostKept <= keep.hostKept)
+        return false;
+    cost_.keeps.push_back(keep);
+    return true;
+  }
+
+  const FormCosts &of_;
+  const PlacementProblem::Form &form_;
+  const std::vector<LayerUse> &uses_;
+  const LayerUse &use_, &whole_;
+  PlacementProblem::Cost cost_;
+  double alone_ = 0;    ///< share of the weights that no other replica has
+  int64_t weights_ = 0; ///< bytes that come from the host for each pass
+};
+
+} // namespace
+
+PlacementProblem::Cost costOf(const FormCosts &of, const std::vector<LayerUse> &uses,
+                              const LayerUse *whole) {
+  return Costing(of, uses, whole).run();
+}
+
+bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &form,
+              const std::vector<PlacementProblem::Cost> &costs, size_t other) {
+  const PlacementProblem::Form &known = problem.forms[other];
+  if (known.zero != form.zero || known.order != form.order)
+    return false;
+  auto atMost = [](const PlacementProblem::Keep &a, const PlacementProblem::Keep &b) {
+    return a.again <= b.again && a.kept <= b.kept && a.working <= b.working &&
+           a.hostKept <= b.hostKept;
+  };
+  for (size_t c = 0; c < costs.size(); ++c) {
+    const PlacementProblem::Cost &a = *problem.classes[c].costs[other], &b = costs[c];
+    if (a.forward > b.forward || a.backward > b.backward || a.weight != b.weight ||
+        a.update > b.update || a.resident > b.resident || a.hostResident > b.hostResident ||
+        a.gradients > b.gradients || a.weights > b.weights || a.tied > b.tied ||
+        a.joules > b.joules || a.joulesAgain > b.joulesAgain)
+      return false;
+    for (const PlacementProblem::Keep &keep : b.keeps)
+      if (std::none_of(a.keeps.begin(), a.keeps.end(),
+                       [&](const PlacementProblem::Keep &k) { return atMost(k, keep); }))
+        return false;
+  }
+  return true;
+}
+
+} // namespace accord

@@ -1,0 +1,557 @@
+#include "test/unit/PlacementEnumerator.h"
+#include "lib/verify/PlacementWorth.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+namespace accord::test {
+namespace {
+
+constexpr int Layers = 10, Microbatches = 128;
+/// Whether chunks of a group count at the same moment, or each at its own peak.
+constexpr bool JointPeak = false;
+using Mask = uint32_t;
+using Id = PlacementProblem::Id;
+
+/// The passes of a pipeline of groups with chunks in an order in which each comes after all that it
+/// may wait for, in a chain and so wherever layers branch.
+struct Passes {
+  struct One {
+    uint8_t stage, microbatch;
+    bool forward;
+  };
+  std::vector<One> list;
+  std::vector<std::vector<std::vector<int64_t>>> held; ///< by group: micro-batches by chunk
+
+  Passes(PipelineSchedule schedule, int p, int v, int m, bool joint) : held(size_t(p)) {
+    std::vector<std::vector<One>> orders;
+    for (int g = 0; g < p; ++g)
+      orders.push_back(orderOf(schedule, p, v, m, g));
+    for (int g = 0; g < p; ++g)
+      room(schedule, orders[size_t(g)], p, v, m, g, joint);
+    std::vector<size_t> next(static_cast<size_t>(p));
+    bool done[2][Layers][Microbatches] = {};
+    for (bool any = true; any;) {
+      any = false;
+      for (size_t g = 0; g < size_t(p); ++g)
+        for (; next[g] < orders[g].size(); ++next[g]) {
+          One one = orders[g][next[g]];
+          int s = one.stage;
+          if (one.forward ? s > 0 && !done[1][s - 1][one.microbatch]
+                          : s + 1 < p * v && !done[0][s + 1][one.microbatch])
+            break;
+          done[one.forward][s][one.microbatch] = true;
+          list.push_back(one);
+          any = true;
+        }
+    }
+  }
+
+private:
+  static std::vector<One> orderOf(PipelineSchedule schedule, int p, int v, int m, int g) {
+    int all = m * v, warm = 0;
+    if (schedule == PipelineSchedule::GPipe)
+      warm = all;
+    else if (v == 1)
+      warm = std::min(all, p - g - 1);
+    else
+      warm = std::min(all, 2 * (p - g - 1) + (v - 1) * p);
+    auto pass = [&](int k, bool forward) {
+      int chunk = k / p % v, round = k / (p * v);
+      if (v == 1)
+        return One{uint8_t(g), uint8_t(k), forward};
+      return One{uint8_t((forward ? chunk : v - 1 - chunk) * p + g), uint8_t(round * p + k % p),
+                 forward};
+    };
+    std::vector<One> order;
+    for (int f = 0, b = 0; b < all;)
+      if (f < all && f < b + warm + 1)
+        order.push_back(pass(f++, true));
+      else
+        order.push_back(pass(b++, false));
+    return order;
+  }
+
+  void room(PipelineSchedule schedule, const std::vector<One> &order, int p, int v, int m, int g,
+            bool joint) {
+    auto &mine = held[size_t(g)];
+    if (schedule == PipelineSchedule::ZeroBubble) {
+      mine = {{std::min(m, p)}};
+      return;
+    }
+    std::vector<int64_t> now(static_cast<size_t>(v)), most = now;
+    for (const One &one : order) {
+      auto c = static_cast<size_t>(one.stage / p);
+      now[c] += one.forward ? 1 : -1;
+      most[c] = std::max(most[c], now[c]);
+      if (joint && std::find(mine.begin(), mine.end(), now) == mine.end())
+        mine.push_back(now);
+    }
+    if (!joint)
+      mine = {most};
+  }
+};
+
+int64_t best(const std::vector<LinearTime> &ways, double bytes) {
+  double least = INFINITY;
+  for (const LinearTime &way : ways)
+    least = std::min(least, way.latency + bytes * way.perByte);
+  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
+}
+
+class Enumerator {
+public:
+  Enumerator(const PlacementProblem &problem, const EnumeratorOptions &options)
+      : p_(problem), options_(options), n_(static_cast<int>(problem.layers.size())),
+        all_((Mask(1) << n_) - 1) {
+    out_.best = options.below;
+    for (const auto &edge : p_.edges) {
+      before_[edge.to] |= Mask(1) << edge.from;
+      after_[edge.from] |= Mask(1) << edge.to;
+    }
+    sums_.resize(p_.forms.size() << n_);
+    for (Id form = 0; form < p_.forms.size(); ++form)
+      for (Mask set = 1; set <= all_; ++set)
+        sums_[(form << n_) + set] = sum(form, set);
+    output_.resize(size_t(n_) << n_);
+    for (int l = 0; l < n_; ++l)
+      for (const auto &edge : p_.edges)
+        if (edge.from == Id(l))
+          for (Mask set = 1; set <= all_; ++set)
+            if (set >> edge.to & 1) {
+              int64_t &bytes = output_[(size_t(l) << n_) + set];
+              bytes = std::max(bytes, edge.bytes);
+            }
+  }
+
+  Enumerated run() {
+    for (PipelineSchedule schedule : p_.schedules) {
+      bool interleaved = schedule == PipelineSchedule::Interleaved;
+      for (int64_t v : interleaved ? p_.chunks : std::vector<int64_t>{1})
+        for (int64_t p = interleaved ? 2 : 1; p * v <= n_ && v >= (interleaved ? 2 : 1); ++p) {
+          if (p_.mostStages > 0 && p > p_.mostStages)
+            continue;
+          std::vector<int64_t> counts;
+          for (const auto &form : p_.forms)
+            if (int64_t each = form.data * form.microbatch; p_.batch % each == 0)
+              counts.push_back(p_.batch / each), out_.complete &= p_.batch / each <= Microbatches;
+          std::sort(counts.begin(), counts.end());
+          counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+          for (int64_t m : counts)
+            if (m <= Microbatches && (!interleaved || m % p == 0))
+              shape(schedule, int(p), int(v), int(m));
+        }
+    }
+    return std::move(out_);
+  }
+
+private:
+  struct Sum {
+    bool can = true;
+    int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
+            weights = 0, least = 0;
+    double joules = 0;
+  };
+  struct Option {
+    std::array<int64_t, Layers> again; ///< by chunk
+    double joules;
+    std::array<uint32_t, Layers> keep; ///< by layer
+  };
+  using Options = std::vector<Option>;
+
+  Sum sum(Id form, Mask set) const {
+    Sum all;
+    for (Id l = 0; l < Id(n_); ++l) {
+      if (!(set >> l & 1))
+        continue;
+      const auto &layer = p_.layers[l];
+      const auto &cost = p_.classes[layer.of].costs[form];
+      if (!cost || (layer.pinned && *layer.pinned != p_.forms[form].kind)) {
+        all.can = false;
+        return all;
+      }
+      all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
+      all.update += cost->update, all.resident += cost->resident;
+      all.gradients += cost->gradients, all.weights += cost->weights;
+      all.joules += cost->joules;
+      int64_t least = INT64_MAX;
+      for (const auto &keep : cost->keeps)
+        least = std::min(least, keep.again);
+      all.least += least;
+    }
+    return all;
+  }
+  const Sum &sumOf(int s) const { return sums_[(form_[s % groups_] << n_) + set_[s]]; }
+  const PlacementProblem::Form &formOf(int s) const { return p_.forms[form_[s % groups_]]; }
+  const PlacementProblem::Kind &kindOf(int s) const { return p_.kinds[formOf(s).kind]; }
+
+  void shape(PipelineSchedule schedule, int p, int v, int m) {
+    schedule_ = schedule, groups_ = p, chunks_ = v, m_ = m, stages_ = p * v;
+    Passes passes(schedule, p, v, m, JointPeak);
+    passes_ = &passes;
+    cache_.clear();
+    direct_.assign((size_t(p) * p_.forms.size()) << n_, nullptr);
+    std::fill(used_.begin(), used_.end(), 0);
+    used_.resize(p_.kinds.size());
+    devices_ = 0, price_ = 0, tdp_ = 0, joules_ = 0, watts_ = 0;
+    stage(0, 0);
+  }
+
+  /// Least value of a plan in which the groups so far are all there are, and steps take so long.
+  double value(int64_t step) const {
+    double seconds = static_cast<double>(step) * 1e-12;
+    switch (p_.objective) {
+    case PlacementObjective::StepTime:
+      return static_cast<double>(step);
+    case PlacementObjective::Energy:
+      return joules_ + watts_ * seconds;
+    case PlacementObjective::Price:
+      return price_ / 3600 * seconds;
+    case PlacementObjective::TdpTime:
+      return tdp_ * seconds;
+    }
+    return 0;
+  }
+  bool useless(int64_t step) const {
+    double seconds = static_cast<double>(step) * 1e-12;
+    const auto &limits = p_.limits;
+    return (!options_.everything && value(step) >= out_.best * (1 - 1e-12)) ||
+           (limits.step > 0 && step > limits.step) ||
+           (limits.devices > 0 && devices_ > limits.devices) ||
+           (limits.joules > 0 && joules_ + watts_ * seconds > limits.joules * (1 + 1e-12)) ||
+           (limits.price > 0 && price_ / 3600 * seconds > limits.price * (1 + 1e-12));
+  }
+
+  bool over() {
+    out_.complete &= out_.cuts + out_.simulated <= options_.most;
+    return !out_.complete;
+  }
+
+  void stage(int s, Mask done) {
+    if (s == stages_) {
+      plan();
+      return;
+    }
+    if (s >= groups_) {
+      sets(s, done);
+      return;
+    }
+    for (Id form = 0; form < p_.forms.size(); ++form) {
+      const auto &one = p_.forms[form];
+      const auto &kind = p_.kinds[one.kind];
+      int64_t devices = one.tensor * one.data;
+      bool other = p_.batch % (one.data * one.microbatch) != 0 ||
+                   p_.batch / (one.data * one.microbatch) != m_ ||
+                   used_[one.kind] + devices > kind.devices;
+      for (int g = 0; g < s && p_.sameForm; ++g)
+        other |= p_.forms[form_[g]].kind == one.kind && form_[g] != form;
+      if (other)
+        continue;
+      form_[s] = form, first_[s] = used_[one.kind];
+      auto n = static_cast<double>(devices);
+      auto before = std::tuple(devices_, price_, tdp_, watts_);
+      used_[one.kind] += devices, devices_ += devices;
+      price_ += kind.pricePerHour * n, tdp_ += kind.tdpWatts * n, watts_ += kind.idleWatts * n;
+      sets(s, done);
+      used_[one.kind] -= devices;
+      std::tie(devices_, price_, tdp_, watts_) = before;
+    }
+  }
+
+  void sets(int s, Mask done) {
+    Mask left = all_ & ~done;
+    int after = stages_ - s - 1;
+    for (Mask set = left; set; set = (set - 1) & left) {
+      int size = std::popcount(set);
+      if (after == 0 ? set != left : std::popcount(left) - size < after)
+        continue;
+      if (chunks_ > 1 && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
+        continue;
+      Mask needs = 0;
+      for (Mask rest = set; rest; rest &= rest - 1)
+        needs |= before_[std::countr_zero(rest)];
+      if (needs & ~(done | set))
+        continue;
+      set_[s] = set;
+      const Sum &sum = sumOf(s);
+      if (!sum.can)
+        continue;
+      if (chunks_ == 1 && optionsOf(s).empty())
+        continue;
+      ++out_.cuts;
+      if (over())
+        return;
+      double joules = joules_;
+      int64_t load = 0;
+      for (int t = s % groups_; t <= s; t += groups_) {
+        const Sum &one = sumOf(t);
+        load += m_ * (one.forward + one.backward + one.weight + one.least + p_.perMicrobatch) +
+                one.update;
+      }
+      joules_ += sum.joules;
+      if (!useless(load + p_.perStep))
+        stage(s + 1, done | set);
+      joules_ = joules;
+    }
+  }
+
+  /// What the group of stage `s` may keep: all that fits.
+  const Options &optionsOf(int s) {
+    int g = s % groups_;
+    Options **direct = nullptr;
+    if (chunks_ == 1) {
+      direct = &direct_[((size_t(g) * p_.forms.size() + form_[g]) << n_) + set_[g]];
+      if (*direct)
+        return **direct;
+    }
+    std::vector<uint32_t> key{form_[g], uint32_t(g)};
+    Mask layers = 0;
+    for (int t = g; t < stages_; t += groups_)
+      key.push_back(set_[t]), layers |= set_[t];
+    auto [at, added] = cache_.try_emplace(std::move(key));
+    Options &list = at->second;
+    if (direct)
+      *direct = &list;
+    if (!added)
+      return list;
+    std::array<int, Layers> chunkOf{};
+    int64_t resident = 0;
+    for (int t = g; t < stages_; t += groups_) {
+      resident += sumOf(t).resident;
+      for (Mask rest = set_[t]; rest; rest &= rest - 1)
+        chunkOf[std::countr_zero(rest)] = t / groups_;
+    }
+    std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
+    Option option{};
+    auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
+                      int64_t working) -> void {
+      if (rest) {
+        int l = std::countr_zero(rest), c = chunkOf[l];
+        const auto &cost = *p_.classes[p_.layers[l].of].costs[form_[g]];
+        for (uint32_t k = 0; k < cost.keeps.size(); ++k) {
+          const auto &keep = cost.keeps[k];
+          Option before = option;
+          auto with = kept;
+          with[c] += keep.kept, option.again[c] += keep.again, option.keep[l] = k;
+          option.joules += cost.joulesAgain * static_cast<double>(keep.again);
+          self(self, rest & (rest - 1), with, std::max(working, keep.working));
+          option = before;
+        }
+        return;
+      }
+      int64_t most = 0;
+      for (const auto &held : passes_->held[size_t(g)]) {
+        int64_t now = 0;
+        for (int c = 0; c < chunks_; ++c)
+          now += held[size_t(c)] * kept[c];
+        most = std::max(most, now);
+      }
+      if (resident + most + working <= kindOf(g).memory &&
+          seen.try_emplace({option.again, option.joules}, true).second)
+        list.push_back(option);
+    };
+    choose(choose, layers, {}, 0);
+    return list;
+  }
+
+  bool inOneServer(int a, int b) const {
+    if (formOf(a).kind != formOf(b).kind)
+      return false;
+    int64_t per = kindOf(a).perServer, from = std::min(first_[a], first_[b]);
+    int64_t to = std::max(first_[a] + formOf(a).devices(), first_[b] + formOf(b).devices()) - 1;
+    return from / per == to / per;
+  }
+
+  /// Stages and forms are chosen: what goes between them, then each group's choices.
+  void plan() {
+    for (int s = 0; s < stages_; ++s) {
+      const Sum &sum = sumOf(s);
+      int64_t gather = best(formOf(s).gather, static_cast<double>(sum.weights));
+      times_[s] = {sum.forward + gather + p_.perMicrobatch, sum.backward + gather, sum.weight, 0,
+                   0};
+      feeds_[s].clear(), fed_[s].clear();
+    }
+    for (int a = 0; a < stages_; ++a)
+      for (int b = a + 1; b < stages_; ++b) {
+        bool edge = false;
+        int64_t bytes = 0;
+        for (Mask rest = set_[a]; rest; rest &= rest - 1) {
+          int l = std::countr_zero(rest);
+          edge |= (after_[l] & set_[b]) != 0;
+          bytes += output_[(size_t(l) << n_) + set_[b]];
+        }
+        if (!edge)
+          continue;
+        feeds_[b].push_back(a), fed_[a].push_back(b);
+        int from = a % groups_, to = b % groups_;
+        if (from == to)
+          continue;
+        const auto &link = p_.links[formOf(a).kind * p_.kinds.size() + formOf(b).kind];
+        double each = static_cast<double>(bytes) *
+                      static_cast<double>(formOf(a).data * formOf(a).microbatch) /
+                      static_cast<double>(std::min(formOf(a).devices(), formOf(b).devices()));
+        int64_t takes = best({inOneServer(from, to) ? link.inside : link.across}, each);
+        if (p_.blockingTransfers)
+          times_[b].forward += takes, times_[a].backward += takes;
+        else
+          times_[a].send = std::max(times_[a].send, takes);
+      }
+    keeps(0);
+  }
+
+  void keeps(int g) {
+    if (over())
+      return;
+    if (g == groups_) {
+      ++out_.choices;
+      finished();
+      return;
+    }
+    const auto &form = formOf(g);
+    for (const Option &option : optionsOf(g)) {
+      int64_t busy = 0, hides = 0, gradients = 0, updates = 0;
+      for (int s = g; s < stages_; s += groups_) {
+        const Sum &sum = sumOf(s);
+        backward_[s] = times_[s].backward + option.again[size_t(s / groups_)];
+        busy += times_[s].forward + backward_[s] + times_[s].weight;
+        hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
+        gradients += sum.gradients, updates += sum.update;
+      }
+      int64_t together =
+          std::max<int64_t>(1, std::min(form.data, kindOf(g).perServer / form.tensor));
+      const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
+      for (const auto &one : form.syncs)
+        if (one.together <= together)
+          sync = &one;
+      int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
+      exchange -= std::min(exchange, static_cast<int64_t>(p_.hidden * static_cast<double>(hides)));
+      finish_[g] = exchange + updates;
+      double joules = joules_;
+      joules_ += option.joules;
+      chosen_[g] = &option;
+      if (!useless(m_ * busy + finish_[g] + p_.perStep))
+        keeps(g + 1);
+      else
+        ++out_.choices;
+      joules_ = joules;
+    }
+  }
+
+  /// Each pass when its group is free and all has arrived.
+  int64_t simulate() {
+    bool split = schedule_ == PipelineSchedule::ZeroBubble;
+    int64_t most = std::min<int64_t>(m_, groups_);
+    std::array<int64_t, Layers> free{}, forwardLink{}, backwardLink{};
+    std::array<int, Layers> owed{}, held{};
+    for (int s = 0; s < stages_; ++s)
+      for (int i = 0; i < m_; ++i)
+        arrived_[0][s][i] = arrived_[1][s][i] = 0;
+    for (auto [stage, i, forward] : passes_->list) {
+      int g = stage % groups_;
+      int64_t arrival = arrived_[forward][stage][i];
+      for (; split && owed[g] > 0 &&
+             ((forward && held[g] >= most) || free[g] + times_[stage].weight <= arrival);
+           --owed[g], --held[g])
+        free[g] += times_[stage].weight;
+      int64_t takes =
+          forward ? times_[stage].forward : backward_[stage] + (split ? 0 : times_[stage].weight);
+      int64_t end = free[g] = std::max(free[g], arrival) + takes;
+      if (forward)
+        ++held[g];
+      else
+        split ? ++owed[g] : --held[g];
+      int64_t &link = (forward ? forwardLink : backwardLink)[stage];
+      for (int other : forward ? fed_[stage] : feeds_[stage]) {
+        link = std::max(link, end) + times_[forward ? stage : other].send;
+        arrived_[forward][other][i] = std::max(arrived_[forward][other][i], link);
+      }
+    }
+    int64_t step = 0;
+    for (int g = 0; g < groups_; ++g)
+      step = std::max(step, free[g] + owed[g] * times_[g].weight + finish_[g]);
+    return step + p_.perStep;
+  }
+
+  void finished() {
+    ++out_.simulated;
+    int64_t step = simulate();
+    double worth = value(step);
+    const auto &limits = p_.limits;
+    double seconds = static_cast<double>(step) * 1e-12;
+    bool within = (limits.step <= 0 || step <= limits.step) &&
+                  (limits.devices <= 0 || devices_ <= limits.devices) &&
+                  (limits.joules <= 0 || joules_ + watts_ * seconds <= limits.joules) &&
+                  (limits.price <= 0 || price_ / 3600 * seconds <= limits.price) &&
+                  (limits.watts <= 0 || joules_ + watts_ * seconds <= limits.watts * seconds);
+    bool better = within && worth < out_.best * (1 - 1e-12);
+    if (better || (options_.sampleEvery > 0 && out_.simulated % options_.sampleEvery == 0))
+      compare(step, worth);
+    if (better)
+      out_.best = worth, out_.plan = made();
+  }
+
+  Placement made() const {
+    Placement plan{schedule_, chunks_, m_, std::vector<PlacedStage>(size_t(stages_))};
+    for (int s = 0; s < stages_; ++s) {
+      plan.stages[size_t(s)].form = form_[s % groups_];
+      for (Id l = 0; l < Id(n_); ++l)
+        if (set_[s] >> l & 1) {
+          plan.stages[size_t(s)].layers.push_back(l);
+          plan.stages[size_t(s)].keeps.push_back(chosen_[s % groups_]->keep[l]);
+        }
+    }
+    return plan;
+  }
+
+  void compare(int64_t step, double worth) {
+    ++out_.sampled;
+    Placement plan = made();
+    auto issues = misfits(p_, plan);
+    auto again = worthAgain(p_, plan);
+    if (!issues.empty())
+      out_.difference = issues[0].message;
+    else if (!again)
+      out_.difference = "no worth";
+    else if (again->step != step || !again->fits ||
+             !(std::abs(again->value - worth) <= 1e-9 * std::abs(worth)))
+      out_.difference = fmt::format("step {} and {}, value {} and {}, fits {}", step, again->step,
+                                    worth, again->value, again->fits);
+  }
+
+  const PlacementProblem &p_;
+  const EnumeratorOptions &options_;
+  int n_;
+  Mask all_;
+  std::array<Mask, Layers> before_{}, after_{};
+  std::vector<Sum> sums_;       ///< [form << n | layers]
+  std::vector<int64_t> output_; ///< [layer << n | readers]: bytes
+  Enumerated out_;
+
+  PipelineSchedule schedule_ = PipelineSchedule::GPipe;
+  int groups_ = 1, chunks_ = 1, stages_ = 1;
+  int64_t m_ = 1;
+  const Passes *passes_ = nullptr;
+  std::map<std::vector<uint32_t>, Options> cache_;
+  std::vector<Options *> direct_; ///< without chunks: [group * forms + form << n | layers]
+  std::array<Mask, Layers> set_{};
+  std::array<Id, Layers> form_{};
+  std::array<int64_t, Layers> first_{}, backward_{}, finish_{};
+  std::array<StageTimes, Layers> times_{};
+  std::array<std::vector<int>, Layers> feeds_, fed_;
+  std::array<const Option *, Layers> chosen_{};
+  std::vector<int64_t> used_;
+  int64_t devices_ = 0;
+  double price_ = 0, tdp_ = 0, watts_ = 0, joules_ = 0;
+  int64_t arrived_[2][Layers][Microbatches];
+};
+
+} // namespace
+
+Enumerated enumeratePlans(const PlacementProblem &problem, const EnumeratorOptions &options) {
+  return Enumerator(problem, options).run();
+}
+
+} // namespace accord::test
