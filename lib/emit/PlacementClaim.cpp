@@ -204,6 +204,7 @@ private:
                      : fmt::format("(assert (>= p{} (+ p{} {})))", i, i - 1, duration(path[i - 1]));
       text += fmt::format(" ; {}\n", nameOf(path[i]));
     }
+    wrong.push_back(fmt::format("(< {} {})", worth.step, problem.leastStep));
     wrong.push_back(fmt::format("(and (< {1} {0}) (< (+ p{2} {3} {4} {5}) {0}))", worth.step,
                                 problem.leastStep, path.size() - 1, duration(path.back()),
                                 finishOf(last), problem.perStep));
