@@ -355,9 +355,10 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
     if (price || (theJob->objective == Objective::TdpTime && group.machine.tdp.value <= 0)) {
       diags
           .error(Code::ObjectiveWithoutNumbers, theJob->objectiveAt,
-                 fmt::format(price ? "cluster '{}' states no price of '{}'"
-                                   : "nothing states the thermal design power of '{1}'",
-                             theCluster->name, group.machine.name))
+                 price ? fmt::format("cluster '{}' states no price of '{}'", theCluster->name,
+                                     group.machine.name)
+                       : fmt::format("nothing states the thermal design power of '{}'",
+                                     group.machine.name))
           .help(price ? "in the cluster: price = 4 USD/h per gpu"
                       : "in the accelerator: power { tdp = 400 W }");
       return std::nullopt;
