@@ -114,7 +114,7 @@ function others() {
       el("tbody", {}, ...data.whatIf.map(w => line([[w.what], [inUnit(w.value), "n"], [change(w.value), "n"]]))));
   }
   if (data.front.length > 1) {
-    byId("front").hidden = false;
+    byId("front").hidden = byId("fewer").hidden = false;
     drawFront(data, byId("front-chart"));
     const paid = data.front.some(p => p.price > 0), warm = data.front.some(p => p.energy > 0);
     byId("front-table").append(el("caption", {}, "planned anew with fewer devices, or less memory on each; none of them beats another in everything"),
