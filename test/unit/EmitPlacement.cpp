@@ -218,7 +218,7 @@ TEST(EmitPlacement, RunsOfLayers) {
   PlacementProblem p;
   for (const char *name : {"in", "block[8]", "block[9]", "block[10]", "block[12]", "h.0.mlp",
                            "h.1.mlp", "h.1.attention", "x01", "x02", "out"})
-    p.layers.push_back({name, 0, std::nullopt, {}});
+    p.layers.push_back({name, 0, {}, {}});
   std::vector<uint32_t> all(p.layers.size());
   std::iota(all.begin(), all.end(), 0u);
   EXPECT_EQ(layerRuns(p, all),

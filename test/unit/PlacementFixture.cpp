@@ -72,10 +72,10 @@ PlacementPlan gptPlacement(const PlacementShape &shape) {
     p.classes[2].costs.push_back(end(form, true));
   }
   p.classes[2].costs.back().reset(); // cannot run so
-  p.layers.push_back({"embedding", 0, std::nullopt, {"gpt3.dnn", 4, 3}});
+  p.layers.push_back({"embedding", 0, {}, {"gpt3.dnn", 4, 3}});
   for (int64_t i = 0; i < shape.blocks; ++i)
-    p.layers.push_back({"block[" + std::to_string(i) + "]", 1, std::nullopt, {"gpt3.dnn", 5, 3}});
-  p.layers.push_back({"head", 2, std::nullopt, {"gpt3.dnn", 6, 3}});
+    p.layers.push_back({"block[" + std::to_string(i) + "]", 1, {}, {"gpt3.dnn", 5, 3}});
+  p.layers.push_back({"head", 2, {}, {"gpt3.dnn", 6, 3}});
   for (uint32_t i = 1; i < p.layers.size(); ++i)
     p.edges.push_back({i - 1, i, 2 * 2048 * 12288});
   p.links = {{{5e6, 4}, {10e6, 45}}};
