@@ -135,7 +135,7 @@ PlacementPlan fullPlacement(const PlacementShape &shape) {
   for (const RunnerUp &other : plan.runnersUp)
     plan.front.push_back({"at most 512 devices", other.plan, other.worth});
   plan.samples = 146'484'375, plan.sequence = 2048; // 300e9 tokens
-  plan.sizes = {{"heads", 96}, {"hidden", 12288}, {"seq", 2048}};
+  plan.sizes = {{"hidden", 12288}, {"seq", 2048}};  // the number of heads has another name
   plan.assumptions = {"collectives of a layer do not overlap with it",
                       "all devices of a kind run at one speed"};
   return plan;

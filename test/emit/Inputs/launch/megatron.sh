@@ -33,7 +33,7 @@ arguments=(
   --num-layers-per-virtual-pipeline-stage 4
   --recompute-granularity selective
   --hidden-size 12288
-  --num-attention-heads 96
+  --num-attention-heads "${ATTENTION_HEADS:?attention heads of gpt3, which the plan does not say}"
   --seq-length 2048
   --max-position-embeddings 2048
   --bf16
