@@ -40,6 +40,7 @@ void addDevices(const OfferRequest &request, const std::vector<std::optional<Fit
     auto origin = memory.origins.find("capacity");
     kind.location =
         origin != memory.origins.end() ? origin->second.location : group.machine.location;
+    kind.counted = group.location;
     p.kinds.push_back(std::move(kind));
     const std::optional<FittedPrices> &fitted = prices[p.kinds.size() - 1];
     const Machine::HostCost &host = group.machine.host;
