@@ -22,8 +22,8 @@ struct PublishedRun {
 };
 
 struct PublishedOptions {
-  bool choose = true;  ///< let the planner choose, too
-  unsigned effort = 6; ///< as PlaceOptions::effort
+  bool choose = true;   ///< let the planner choose, too
+  unsigned effort = 10; ///< as PlaceOptions::effort
 };
 
 /// Whether a row states degrees, micro-batch and batch.
