@@ -147,7 +147,10 @@ json::Value write(const PlacementProblem &p) {
                      })},
       {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
       {"chunks", numbers(p.chunks)},
-      {"most_stages", p.mostStages},
+      {"groups", list(p.groups,
+                      [](const PlacementProblem::GroupRange &range) {
+                        return json::Value(json::Array{range.fewest, range.most});
+                      })},
       {"same_form", p.sameForm},
       {"blocking_transfers", p.blockingTransfers},
       {"hidden", p.hidden},

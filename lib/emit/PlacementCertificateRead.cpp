@@ -82,6 +82,10 @@ bool read(const json::Value &value, Path at, PlacementObjective &out) {
                "expected step_time, energy, price or tdp_time");
 }
 
+bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
+  return tuple<int64_t>(value, at, {&range.fewest, &range.most}, "expected [fewest, most]",
+                        integer);
+}
 bool read(const json::Value &value, Path at, PlacementProblem::Kind &k) {
   Fields f(value, at);
   f.text("name", k.name)
@@ -270,8 +274,8 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
   all(f, "edges", p.edges);
   all(f, "links", p.links);
   all(f, "schedules", p.schedules);
+  all(f, "groups", p.groups);
   f.list("chunks", p.chunks, integer)
-      .integer("most_stages", p.mostStages)
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)
       .number("hidden", p.hidden)

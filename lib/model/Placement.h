@@ -172,7 +172,11 @@ struct PlacementProblem {
   std::vector<Link> links;        ///< [from kind * kinds + to kind]
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> chunks{2}; ///< v, where `schedules` has Interleaved
-  int64_t mostStages = 0;         ///< device groups in a row at most; 0: any number
+  /// Numbers of device groups in a row that a plan may have, as ranges, ascending and apart; empty: any.
+  struct GroupRange {
+    int64_t fewest = 1, most = 1;
+  };
+  std::vector<GroupRange> groups;
   bool sameForm = true;           ///< all stages on a kind have one form (what launchers of today can run)
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
@@ -185,6 +189,12 @@ struct PlacementProblem {
   std::vector<Tie> ties;
   SourceLocation location;
 
+  bool mayHaveGroups(int64_t number) const {
+    for (const GroupRange &range : groups)
+      if (range.fewest <= number && number <= range.most)
+        return true;
+    return groups.empty();
+  }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id form) const { return classOf(layer).costs[form]; }
 };

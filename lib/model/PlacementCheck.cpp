@@ -97,7 +97,13 @@ private:
     for (int64_t v : p.chunks)
       natural("a number of chunks", v, 1);
     natural("the batch", p.batch, 1);
-    natural("the most stages", p.mostStages);
+    for (size_t i = 0; i < p.groups.size(); ++i) {
+      natural("the fewest groups of a range", p.groups[i].fewest, 1);
+      if (p.groups[i].most < p.groups[i].fewest ||
+          (i > 0 && p.groups[i].fewest <= p.groups[i - 1].most))
+        report(p.location, fmt::format("ranges of groups do not ascend: {} to {}",
+                                       p.groups[i].fewest, p.groups[i].most));
+    }
     natural("what the host takes for a micro-batch", p.perMicrobatch);
     natural("what the host takes for a step", p.perStep);
     natural("the least time of a step", p.leastStep);
@@ -291,8 +297,8 @@ private:
     double devices = 0, chunks = 1;
     for (const auto &kind : p.kinds)
       devices += static_cast<double>(kind.devices);
-    if (p.mostStages > 0)
-      devices = std::min(devices, static_cast<double>(p.mostStages));
+    if (!p.groups.empty())
+      devices = std::min(devices, static_cast<double>(p.groups.back().most));
     for (int64_t v : p.chunks)
       chunks = std::max(chunks, static_cast<double>(v));
     return static_cast<size_t>(std::min(devices * chunks, 1e9));

@@ -364,8 +364,8 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
                   : plan.chunks != 1)
     fault(fmt::format("{} chunks and {} micro-batches do not go with schedule {} on {} groups",
                       plan.chunks, plan.microbatches, name(plan.schedule), groups));
-  if (problem.mostStages > 0 && static_cast<int64_t>(groups) > problem.mostStages)
-    fault(fmt::format("{} groups, at most {} are allowed", groups, problem.mostStages));
+  if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
+    fault(fmt::format("{} groups in a row are not offered", groups));
   if (interleaved) {
     size_t least = problem.layers.size() / plan.stages.size(),
            most = least + (problem.layers.size() % plan.stages.size() ? 1 : 0);

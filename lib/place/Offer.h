@@ -26,7 +26,7 @@ struct PlacementSpace {
   std::vector<std::string> recomputes{"none"};
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> chunks{2};
-  int64_t mostStages = 0;
+  std::vector<PlacementProblem::GroupRange> groups; ///< as the problem's
   /// What may be in the host's memory: states of the optimizer, weights (both for all layers
   /// alike), activations (for each layer).
   struct Offload {

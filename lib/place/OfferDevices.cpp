@@ -19,7 +19,7 @@ void addDevices(const OfferRequest &request, const std::vector<std::optional<Fit
   p.batch = request.batch;
   p.schedules = request.space.schedules;
   p.chunks = request.space.chunks;
-  p.mostStages = request.space.mostStages;
+  p.groups = request.space.groups;
   p.hidden = request.hidden;
   p.blockingTransfers = request.space.blockingTransfers;
   p.location = request.location;

@@ -18,7 +18,6 @@ struct PlaceOptions {
   /// open). The same effort gives the same result.
   unsigned effort = 10;
   double gap = 0;                          ///< stop when (value - bound) / value is at most this
-  int64_t fewestStages = 1;                ///< device groups in a row at least
   const Placement *known = nullptr;        ///< a plan to begin with
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
   std::function<void(const PlaceProgress &)> progress; ///< called when a number changes

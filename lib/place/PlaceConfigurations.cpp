@@ -6,9 +6,8 @@
 
 namespace accord::placing {
 
-Configurations::Configurations(const Space &space, int64_t fewestStages)
-    : space_(space), problem_(space.problem), fewest_(std::max<int64_t>(1, fewestStages)),
-      counts_(problem_.classes.size()) {
+Configurations::Configurations(const Space &space)
+    : space_(space), problem_(space.problem), counts_(problem_.classes.size()) {
   for (const PlacementProblem::Layer &layer : problem_.layers)
     ++counts_[layer.of];
   listTogether();
@@ -125,10 +124,8 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
   }
   if (problem_.limits.devices > 0)
     most = std::min(most, problem_.limits.devices / fewestDevices);
-  if (problem_.mostStages > 0)
-    most = std::min(most, problem_.mostStages);
-  int64_t fewest = std::max(fewest_, each ? static_cast<int64_t>(forms.size()) : 1);
-  auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+  int64_t fewest = each ? static_cast<int64_t>(forms.size()) : 1;
+  auto within = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
     int64_t most = MostPasses / chunks / microbatches;
     if (to > most) {
       Configuration beyond{
@@ -143,6 +140,12 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
     one.bound = boundOf(one);
     if (!std::isinf(one.bound))
       list.push_back(std::move(one));
+  };
+  auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+    if (problem_.groups.empty())
+      within(schedule, chunks, from, to);
+    for (const PlacementProblem::GroupRange &range : problem_.groups)
+      within(schedule, chunks, std::max(from, range.fewest), std::min(to, range.most));
   };
   auto schedules = problem_.schedules;
   std::sort(schedules.begin(), schedules.end());

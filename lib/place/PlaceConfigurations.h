@@ -6,7 +6,7 @@ namespace accord::placing {
 
 class Configurations {
 public:
-  Configurations(const Space &space, int64_t fewestStages);
+  explicit Configurations(const Space &space);
 
   std::vector<Configuration> list;
   double left = INFINITY; ///< no plan of more than MostPasses is worth less
@@ -24,7 +24,6 @@ private:
 
   const Space &space_;
   const PlacementProblem &problem_;
-  int64_t fewest_;
   std::vector<int64_t> counts_; ///< layers by class
   std::vector<Rates> rates_;    ///< by form
   /// By set of layers that pins put into one stage, form: whether the form can hold it.

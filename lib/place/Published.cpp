@@ -59,6 +59,7 @@ public:
     if (options_.choose) {
       PlaceOptions how;
       how.effort = options_.effort;
+      how.known = &forced; // the run's own plan is one of the space
       PlacementResult best = place(problem, how);
       if (best.plan) {
         run.free = loaded(best.value * 1e-12), run.bound = loaded(best.bound * 1e-12);

@@ -76,7 +76,8 @@ private:
 
   int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
   bool allowed(const Configuration &c, int64_t groups) const {
-    return c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0);
+    return p.mayHaveGroups(groups) &&
+           (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
   }
 
   /// Per second, of one group; energy: when idle.
@@ -287,7 +288,7 @@ private:
       double least = INFINITY;
       for (const State &state : states)
         least = std::min(least, valueOf(state));
-      if (!reaches(least))
+      if (allowed(c, groups) && !reaches(least))
         open.push_back({at, groups, least});
     };
     if (c.chunks > 1) {
@@ -308,6 +309,8 @@ private:
     Table table;
     if (c.schedule == PipelineSchedule::ZeroBubble || cuts.numbered()) {
       for (int64_t groups = 1; groups <= most; ++groups) {
+        if (!allowed(c, groups))
+          continue;
         if (!tabulate(c, groups, table, 0.5))
           return false;
         leave(groups, table[static_cast<size_t>(groups)][0]);

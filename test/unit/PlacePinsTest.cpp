@@ -108,7 +108,7 @@ TEST(PlacePins, TheBestOfAllPlansThatKeepThem) {
 
 TEST(PlacePins, OfALanguageModel) {
   PlacementProblem problem = test::languageModelPlacement(24, 512);
-  problem.mostStages = 8;
+  problem.groups = {{1, 8}};
   problem.pins = {{"block[0..5].stage == 0", {}, 0, false, {}},
                   {"block[6].stage == block[11].stage", {}, {}, true, {}}};
   for (uint32_t layer = 1; layer <= 6; ++layer)

@@ -99,7 +99,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
   auto cost = [](P p) -> PlacementProblem::Cost & { return *p.classes[0].costs[1]; };
   std::vector<std::function<int64_t &(P)>> whole{
       [](P p) -> int64_t & { return p.batch; },
-      [](P p) -> int64_t & { return p.mostStages; },
+      [](P p) -> int64_t & { return p.groups = {{1, 1}}, p.groups[0].fewest; },
       [](P p) -> int64_t & { return p.perMicrobatch; },
       [](P p) -> int64_t & { return p.perStep; },
       [](P p) -> int64_t & { return p.chunks[0]; },

@@ -138,7 +138,10 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   if (problem.schedules.empty())
     problem.schedules.push_back(PipelineSchedule::OneFOneB);
   problem.chunks = one(2) ? std::vector<int64_t>{2} : std::vector<int64_t>{2, 3};
-  problem.mostStages = one(4) ? 1 + below(4) : 0;
+  if (one(4))
+    problem.groups = {{1, 1 + below(4)}};
+  else if (one(4))
+    problem.groups = {{1, 1 + below(2)}, {4, 4 + below(3)}};
   problem.sameForm = !one(3);
   problem.blockingTransfers = one(2);
   problem.hidden = one(2) ? 0 : one(2) ? 0.5 : 1;

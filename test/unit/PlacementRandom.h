@@ -93,7 +93,10 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayer
   if (p.schedules.empty())
     p.schedules = {PipelineSchedule::OneFOneB};
   p.chunks = {2};
-  p.mostStages = pick(0, 3) == 0 ? 2 : 0;
+  if (int64_t way = pick(0, 3); way == 0)
+    p.groups = {{1, 2}};
+  else if (way == 1)
+    p.groups = {{1, 1}, {3, 4}};
   p.sameForm = pick(0, 2) > 0;
   p.blockingTransfers = pick(0, 1);
   p.hidden = pick(0, 1) ? 0.5 : 0;

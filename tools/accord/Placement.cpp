@@ -153,7 +153,7 @@ Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int6
   return Issue{"A0705", problem, {}, {}};
 }
 
-std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int64_t>> &pipelines) {
+std::optional<Offer> Session::offerPlacement() {
   auto chosen = choicesOf(*this);
   if (!chosen)
     return std::nullopt;
@@ -232,19 +232,19 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
   }
   Offer found = std::move(std::get<Offer>(made));
   int64_t layers = static_cast<int64_t>(found.problem.layers.size());
-  if (choices.pipelines.front().first > layers) {
+  const auto &ranges = found.problem.groups;
+  if (!ranges.empty() && ranges.front().fewest > layers) {
     SourceRange where = at;
     for (const DegreeChoice &choice : theJob->parallel)
       if (choice.key == "pipeline_parallel")
         where = choice.at;
     diags.error(Code::NothingToPlace, where,
                 fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}",
-                            choices.pipelines.front().first, theJob->name, layers));
+                            ranges.front().fewest, theJob->name, layers));
     return std::nullopt;
   }
   if (!pinLayers(found.problem, *theJob, diags))
     return std::nullopt;
-  pipelines = std::move(choices.pipelines);
   std::vector<std::string> assumptions = theJob->assumptions;
   if (!theJob->microbatchStated)
     llvm::erase_if(assumptions, [](const std::string &text) {
@@ -268,8 +268,7 @@ std::optional<std::vector<std::string>> Session::wholeAt(const Degrees &degrees)
 }
 
 std::optional<PlacementPlan> Session::placement() {
-  std::vector<std::pair<int64_t, int64_t>> pipelines;
-  auto offered = offerPlacement(pipelines);
+  auto offered = offerPlacement();
   if (!offered)
     return std::nullopt;
   PlacementPlan plan;
@@ -282,26 +281,7 @@ std::optional<PlacementPlan> Session::placement() {
       search.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
                        static_cast<int64_t>(std::min(p.bound, 0x1p61))});
     };
-  bool first = true;
-  int64_t most = 0;
-  for (auto [fewest, highest] : pipelines) {
-    plan.problem.mostStages = highest;
-    how.fewestStages = fewest;
-    PlacementResult result = place(plan.problem, how);
-    if (first || (result.plan && (!plan.result.plan || result.value < plan.result.value))) {
-      std::swap(plan.result, result);
-      std::swap(most, plan.problem.mostStages);
-    }
-    // What all of them prove: the least bound.
-    if (!first) {
-      plan.result.bound = std::min(plan.result.bound, result.bound);
-      plan.result.examined += result.examined;
-      plan.result.pruned += result.pruned;
-    }
-    first = false;
-  }
-  plan.problem.mostStages = pipelines.back().second;
-  how.fewestStages = pipelines.front().first;
+  plan.result = place(plan.problem, how);
   plan.job = plan.model = theJob->name;
   if (theJob->model)
     plan.model = theJob->model->name.text;
