@@ -76,6 +76,10 @@ private:
     add(fmt::format("--global-batch-size {}", problem.batch));
     if (form.zero == 1)
       add("--use-distributed-optimizer");
+    if (form.data > 1) // the plan hides the exchange behind the backward pass
+      add("--overlap-grad-reduce");
+    if (form.data > 1 && form.zero == 1)
+      add("--overlap-param-gather");
     return std::nullopt;
   }
 

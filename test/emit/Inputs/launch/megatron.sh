@@ -29,6 +29,8 @@ arguments=(
   --micro-batch-size 1
   --global-batch-size 1536
   --use-distributed-optimizer
+  --overlap-grad-reduce
+  --overlap-param-gather
   --num-layers 96
   --num-layers-per-virtual-pipeline-stage 4
   --recompute-granularity selective
