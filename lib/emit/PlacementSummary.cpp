@@ -193,11 +193,15 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     if (TrainingFigures training = trainingOf(plan); training.steps > 0)
       lines.add("to train", trainingText(plan, training));
     double gap = gapOf(plan);
-    lines.add("gap",
-              fmt::format("{}: {} {}, no plan below {} ({})",
-                          inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
-                          words(name(problem.objective)), valueText(problem, plan.result.value),
-                          valueText(problem, plan.result.bound), plan.result.proof));
+    std::string value =
+        fmt::format("{} {}", words(name(problem.objective)), valueText(problem, plan.result.value));
+    lines.add(
+        "gap",
+        fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
+                    gap <= 0 ? value + ", proven least of what is offered"
+                             : value + ", no plan below " + valueText(problem, plan.result.bound)));
+    if (options.proof)
+      lines.add("proof", plan.result.proof);
     if (!plan.runnersUp.empty()) {
       const RunnerUp &next = plan.runnersUp.front();
       double loses = worth.value > 0 ? next.worth.value / worth.value - 1 : 0;

@@ -29,7 +29,7 @@ function header() {
     h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
     tile("Devices", String(h.devices), `of ${all}`, data.kinds.map(k => k.name).join(", "), h.devices / all),
     tile("Fullest device", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.fullest}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
-    tile("Gap to the bound", trim(h.gap * 100, 3), "%", `no plan below ${inUnit(h.bound)}: ${h.proof || "no proof"}`, h.gap));
+    tile("Gap to the bound", trim(h.gap * 100, 3), "%", h.gap > 0 ? `no plan below ${inUnit(h.bound)}` : "proven least of what is offered", h.gap));
   byId("headline").classList.add("six");
 }
 
