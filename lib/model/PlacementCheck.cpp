@@ -30,9 +30,18 @@ public:
       if (layer.of >= p.classes.size())
         report(layer.location, fmt::format("layer '{}' is of class {}, there are {}", layer.name,
                                            layer.of, p.classes.size()));
-      if (layer.pinned && *layer.pinned >= p.kinds.size())
-        report(layer.location, fmt::format("layer '{}' is pinned to kind {}, there are {}",
-                                           layer.name, *layer.pinned, p.kinds.size()));
+      for (size_t i = 0; i < layer.pins.size(); ++i)
+        if (layer.pins[i] >= p.pins.size() || (i > 0 && layer.pins[i] <= layer.pins[i - 1]))
+          report(layer.location, fmt::format("layer '{}' lists pin {} of {}", layer.name,
+                                             layer.pins[i], p.pins.size()));
+    }
+    for (const auto &pin : p.pins) {
+      for (size_t i = 0; i < pin.kinds.size(); ++i)
+        if (pin.kinds[i] >= p.kinds.size() || (i > 0 && pin.kinds[i] <= pin.kinds[i - 1]))
+          report(pin.location,
+                 fmt::format("'{}' lists kind {} of {}", pin.text, pin.kinds[i], p.kinds.size()));
+      if (pin.stage)
+        natural(pin.location, "the stage of a pin", *pin.stage);
     }
     for (const auto &edge : p.edges) {
       if (edge.from >= edge.to || edge.to >= p.layers.size())

@@ -42,6 +42,7 @@ public:
       answer_.leave(0);
     answer_.leave(all_.left);
     count_ = all_.list.size();
+    begin();
     guess();
     bound();
     table();
@@ -58,6 +59,18 @@ public:
   }
 
 private:
+  void begin() {
+    const PlacementProblem &problem = space_.problem;
+    if (!options_.known || !faults(problem, *options_.known).empty())
+      return;
+    PlacementWorth worth = judge(problem, *options_.known);
+    if (!worth.fits || !meets(problem, worth))
+      return;
+    answer_.value = worth.value;
+    answer_.plan = *options_.known;
+    answer_.worth = std::move(worth);
+  }
+
   /// First plans of configurations that look good: by their bound and the closed form of what even
   /// stages wait, which bounds do not know of where devices differ or chunks are interleaved.
   void guess() {
@@ -81,7 +94,7 @@ private:
     int64_t enough = answer_.budget - answer_.budget / 5;
     for (size_t i = 0; i < std::min(tried.size(), MostTried) && !answer_.over(); ++i)
       if (tried[i].bound < answer_.value && answer_.budget > enough)
-        Shape(space_, keeps_, tried[i], answer_).seed();
+        Shape(space_, keeps_, tried[i], answer_).seed(false);
   }
 
   /// Bounds and first plans, by increasing bound.

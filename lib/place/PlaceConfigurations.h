@@ -17,6 +17,8 @@ public:
 
 private:
   double deviceTime(const Configuration &configuration) const;
+  void listTogether();
+  bool fits(const std::vector<Id> &layers, Id form) const;
   void forms(int64_t samples, const std::vector<Id> &with);
   void add(int64_t microbatches, const std::vector<Id> &forms, bool each);
 
@@ -25,6 +27,8 @@ private:
   int64_t fewest_;
   std::vector<int64_t> counts_; ///< layers by class
   std::vector<Rates> rates_;    ///< by form
+  /// By set of layers that pins put into one stage, form: whether the form can hold it.
+  std::vector<std::vector<char>> holds_;
 };
 
 } // namespace accord::placing

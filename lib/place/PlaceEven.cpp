@@ -91,7 +91,8 @@ std::optional<Shape::Middle> Shape::middle() const {
   while (found.last < size && layers[static_cast<size_t>(size - 1 - found.last)].of != of)
     ++found.last;
   for (int64_t i = found.first; i < size - found.last; ++i)
-    if (layers[static_cast<size_t>(i)].of != of || layers[static_cast<size_t>(i)].pinned)
+    if (layers[static_cast<size_t>(i)].of != of ||
+        !mayRunOn(problem_, static_cast<Id>(i), problem_.forms[configuration_.forms[0]].kind))
       return std::nullopt;
   if (stages_ < 2 || least < std::max(found.first, found.last))
     return std::nullopt;
@@ -190,6 +191,14 @@ double Shape::evenBound() {
     StageBound first = boundOf(part(g, least), g);
     front += first.forward + first.send, drain += first.send + first.backward + first.weight;
   }
+  mostLarger_.clear();
+  for (const auto &mine : steps) {
+    int64_t most = -1, limit = longest();
+    for (size_t n = 0; n < mine.size(); ++n)
+      if (mine[n] <= limit)
+        most = static_cast<int64_t>(n);
+    mostLarger_.push_back(most);
+  }
   std::vector<int64_t> tried{low};
   for (const auto &mine : steps)
     tried.insert(tried.end(), mine.begin(), mine.end());
@@ -238,9 +247,7 @@ void Shape::seedEven(bool moves) {
     if (double now = judged(sizes); now < value)
       value = now, best = std::move(sizes);
   }
-  // Where games are played, these come upon better cuts.
-  bool move = moves && !best.empty() && more > 0 && !even_;
-  for (bool better = move; better && !answer_.over();) {
+  for (bool better = moves && !best.empty() && more > 0; better && !answer_.over();) {
     better = false;
     for (size_t from = 0; from < best.size() && !better; ++from)
       for (size_t to = 0; to < best.size() && !better && best[from] > least; ++to) {

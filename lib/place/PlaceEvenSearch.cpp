@@ -96,6 +96,20 @@ double Shape::gameBound(size_t parts) {
   root.part.groups.assign(static_cast<size_t>(groups_),
                           {0, std::min(plans->more, configuration_.chunks)});
   root.part.stages.assign(static_cast<size_t>(stages_), -1);
+  double simple = evenBound();
+  if (simple >= answer_.goal())
+    return simple;
+  root.bound = simple;
+  int64_t room = 0;
+  for (size_t g = 0; g < mostLarger_.size(); ++g) {
+    if (mostLarger_[g] < 0)
+      return answer_.goal();
+    int64_t &most = root.part.groups[g].second;
+    most = std::min(most, mostLarger_[g]);
+    room += most;
+  }
+  if (room < plans->more)
+    return answer_.goal();
   bounded(root, parts > 1 ? 40 : 16);
   std::vector<EvenNode> heap{root};
   double closed = INFINITY;

@@ -166,6 +166,7 @@ private:
   bool even_ = false;          ///< interleaved, with a `middle`
   /// Then, keeps of the least recomputation by group, form and classes of its chunks' layers.
   std::map<std::vector<uint64_t>, Keeps::Options> known_;
+  std::vector<int64_t> mostLarger_; ///< by group: chunks of one layer more, in a better plan
   // The table.
   int64_t longest_ = 0;
   bool tabled_ = false, collapsed_ = false;

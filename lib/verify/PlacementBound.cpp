@@ -1,5 +1,6 @@
 #include "lib/verify/PlacementBound.h"
 #include "lib/verify/PlacementConfigurations.h"
+#include "lib/verify/PlacementEven.h"
 #include "lib/verify/PlacementStages.h"
 #include "lib/verify/PlacementWorth.h"
 #include <algorithm>
@@ -103,7 +104,7 @@ private:
       double least = INFINITY, leastJoules = INFINITY, leastPaid = INFINITY;
       for (Id f : c.forms) {
         const auto &cost = p.cost(l, f);
-        if (!cost || (p.layers[l].pinned && *p.layers[l].pinned != p.forms[f].kind))
+        if (!cost || !mayBeOn(p, l, p.forms[f].kind))
           continue;
         int64_t again = INT64_MAX;
         for (const auto &keep : cost->keeps)
@@ -225,13 +226,17 @@ private:
            (p.limits.devices == 0 || all <= p.limits.devices);
   }
 
-  /// False: too much work. `groups` matters to ZB-H1 alone.
+  /// False: too much work. `groups` matters to ZB-H1 and to layers that are pinned to a stage
+  /// alone.
   bool tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
     size_t sets = cuts.size();
     table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
-    table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
+    if (cuts.mayCut(sets - 1, groups))
+      table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
     for (size_t k = 1; k < table.size(); ++k)
-      for (size_t to = sets; to-- > 1;)
+      for (size_t to = sets; to-- > 1;) {
+        if (!table[k - 1][to].empty() && !cuts.mayCut(to, groups - static_cast<int64_t>(k) + 1))
+          table[k - 1][to].clear();
         for (const State &rest : table[k - 1][to])
           for (Id form : c.forms) {
             if (!roomFor(rest.used, form))
@@ -258,6 +263,7 @@ private:
                 merge(table[k][from], std::move(state));
             }
           }
+      }
     return true;
   }
   void merge(std::vector<State> &states, State state) {
@@ -286,12 +292,21 @@ private:
     };
     if (c.chunks > 1) {
       for (int64_t groups = 1; groups <= most; ++groups)
-        if (allowed(c, groups))
-          open.push_back({at, groups, 0});
+        if (allowed(c, groups)) {
+          State state{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
+          if (cuts.chain() && c.forms.size() == 1) {
+            double step = evenStep(p, c, groups, work);
+            if (std::isinf(step))
+              continue; // nothing fits
+            state.ends = static_cast<int64_t>(std::min(step, 4e18));
+            state.used[p.forms[c.forms[0]].kind] = groups * p.forms[c.forms[0]].devices();
+          }
+          leave(groups, {state});
+        }
       return true;
     }
     Table table;
-    if (c.schedule == PipelineSchedule::ZeroBubble) {
+    if (c.schedule == PipelineSchedule::ZeroBubble || cuts.numbered()) {
       for (int64_t groups = 1; groups <= most; ++groups) {
         if (!tabulate(c, groups, table, 0.5))
           return false;
@@ -341,7 +356,8 @@ private:
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent();
            ++to) {
         ++work;
-        if (!cuts.contains(to, from) || (c.chunks > 1 && !even(from, to, stages)) ||
+        if (!cuts.contains(to, from) || !cuts.mayCut(to, static_cast<int64_t>(at) + 1) ||
+            (c.chunks > 1 && !even(from, to, stages)) ||
             (c.chunks == 1 && table[stages - at - 1][to].empty()))
           continue;
         chosen.push_back({from, to, form});

@@ -26,7 +26,7 @@ struct BoundProof {
 ///    chain, E is the time until the last backward pass leaves a suffix, T until all has ended:
 ///    E = max(m w, w + E'), T = max(E + finish, F + T'); ZB-H1: E = max(m (F + B) + (m - p) W, F +
 ///    B + E'), as no group holds more than p. Where layers branch, only layers that must come
-///    before count as such. Not of interleaved schedules.
+///    before count as such. Interleaved, what `evenStep` (PlacementEven.h) says.
 /// 3. Plans. Cuts and forms enumerated as far as 2. does not exclude them, each replayed with the
 ///    least that must be computed again, which is its best (passes in a fixed order never end
 ///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).

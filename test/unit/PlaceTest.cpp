@@ -1,6 +1,7 @@
 // The optimizer of placements against all plans there are.
 #include "lib/place/Place.h"
 #include "lib/place/Judge.h"
+#include "lib/verify/PlacementEven.h"
 #include "test/unit/PlacementProblems.h"
 #include <cmath>
 #include <functional>
@@ -168,7 +169,7 @@ TEST(Place, FindsTheBestEvenStages) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  size_t scarce = 0, none = 0;
+  size_t scarce = 0, none = 0, close = 0;
   for (int compared = 0; compared < 150;) {
     PlacementProblem problem;
     auto layers = static_cast<uint32_t>(pick(4, 8));
@@ -202,6 +203,17 @@ TEST(Place, FindsTheBestEvenStages) {
     if (!all.run())
       continue;
     expectAllPlans(problem, static_cast<uint64_t>(compared), all.best);
+    // The verifier's own bound is not above the best either.
+    double least = INFINITY;
+    uint64_t work = 0;
+    for (int64_t chunks : problem.chunks)
+      if (problem.batch % 2 == 0 && 2 * chunks <= static_cast<int64_t>(layers))
+        least = std::min(
+            least, evenStep(problem, {problem.batch, chunks, PipelineSchedule::Interleaved, {0}}, 2,
+                            work));
+    least += static_cast<double>(problem.perStep);
+    EXPECT_LE(least * (1 - 1e-9), all.best) << compared;
+    close += least >= 0.8 * all.best;
     ++compared;
     none += std::isinf(all.best);
     problem.kinds[0].memory = 100'000;
@@ -210,6 +222,7 @@ TEST(Place, FindsTheBestEvenStages) {
     scarce += !std::isinf(all.best) && roomy.best < all.best;
   }
   EXPECT_GT(scarce, 30u);
+  EXPECT_GT(close, 30u);
   EXPECT_LT(none, 75u);
 }
 
@@ -303,9 +316,11 @@ TEST(Place, OrderOfKindsAndFormsDoesNotMatter) {
     auto last = static_cast<uint32_t>(problem.kinds.size() - 1);
     for (auto &form : turned.forms)
       form.kind = last - form.kind;
-    for (auto &layer : turned.layers)
-      if (layer.pinned)
-        layer.pinned = last - *layer.pinned;
+    for (auto &pin : turned.pins) {
+      for (uint32_t &kind : pin.kinds)
+        kind = last - kind;
+      std::sort(pin.kinds.begin(), pin.kinds.end());
+    }
     double value = valueOf(problem);
     if (std::isinf(value))
       EXPECT_TRUE(std::isinf(valueOf(turned))) << "seed " << seed;

@@ -114,8 +114,12 @@ function others() {
       el("tbody", {}, ...data.whatIf.map(w => line([[w.what], [inUnit(w.value), "n"], [change(w.value), "n"]]))));
   }
   if (data.front.length > 1) {
-    byId("front").hidden = false;
+    byId("front").hidden = byId("fewer").hidden = false;
     drawFront(data, byId("front-chart"));
+    const paid = data.front.some(p => p.price > 0), warm = data.front.some(p => p.energy > 0);
+    byId("front-table").append(el("caption", {}, "planned anew with fewer devices, or less memory on each; none of them beats another in everything"),
+      head([["with"], ["degrees"], ["devices", "n"], ["fullest device", "n"], ["step time", "n"], ["throughput", "n"], ...(warm ? [["energy of a step", "n"]] : []), ...(paid ? [["price of a step", "n"]] : [])]),
+      el("tbody", {}, ...data.front.map(p => line([[p.what], [p.degrees], [String(p.devices), "n"], [bytes(p.memory), "n"], [seconds(p.step), "n"], [si(p.throughput, "samples/s"), "n"], ...(warm ? [[si(p.energy, "J"), "n"]] : []), ...(paid ? [[`${trim(p.price, 4)} USD`, "n"]] : [])]))));
   }
 }
 
