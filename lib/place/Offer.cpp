@@ -213,7 +213,6 @@ private:
     return made;
   }
 
-  /// Degrees of one kind, and what they cost.
   struct Degree {
     PlacementSpace::Share share;
     int64_t microbatch = 1, data = 1;
@@ -310,7 +309,8 @@ private:
     for (PlacementProblem::RankOrder order : request_.space.orders)
       if (order == PlacementProblem::RankOrder::TensorPipelineData)
         most = std::max<int64_t>(1, (perServer + tensor - 1) / tensor);
-    int64_t known = 0; // together
+    int64_t known = 0;                                                      // together
+    most = std::min(most, problem().kinds[kind].devices / (tensor * data)); // no plan has more
     for (int64_t between = 1; between <= most; ++between) {
       int64_t together = std::max<int64_t>(1, std::min(data, perServer / (tensor * between)));
       if (together == known)
