@@ -32,6 +32,9 @@ json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
     const PlacementProblem::Form &form = plan.problem.forms[group.form];
     all.push_back(json::Object{{"kind", static_cast<int64_t>(form.kind)},
                                {"first", group.first},
+                               {"last", group.last},
+                               {"stride", group.stride},
+                               {"ranks", group.ranks()},
                                {"devices", group.devices},
                                {"tensor", form.tensor},
                                {"data", form.data},

@@ -12,25 +12,25 @@ function drawDevices(data, host) {
     if (count > shownGroups && g === shownGroups - 3) host.append(el("p", { class: "more" }, `… ${count - shownGroups + 1} more stages`));
     if (count > shownGroups && g >= shownGroups - 3 && g < count - 2) return;
     const kind = data.kinds[group.kind], per = kind.perServer, cell = Math.max(2, Math.min(9, Math.floor(52 / per)));
-    const last = group.first + group.devices, servers = [];
-    const from = Math.floor(group.first / per), to = Math.floor((last - 1) / per);
+    const servers = [], from = Math.floor(group.first / per), to = Math.floor(group.last / per);
     for (let s = from; s <= to && s - from < shownServers; ++s) {
       const bars = [];
       const bar = (devices, used, title) => { if (devices > 0) bars.push(el("i", { class: used ? "" : "idle", style: `width:${devices * cell + (devices - 1)}px;background:${stageColor(g, count)}`, title })); };
-      const start = Math.max(group.first, s * per), end = Math.min(last, (s + 1) * per, kind.devices);
-      bar(start - s * per, false, "another stage");
-      for (let at = start; at < end;) {
-        const replica = Math.floor((at - group.first) / group.tensor), stop = Math.min(end, group.first + (replica + 1) * group.tensor);
-        bar(stop - at, true, `stage ${g}, replica ${replica}: ${kind.name} ${at}${stop - at > 1 ? `–${stop - 1}` : ""}`);
+      const end = Math.min((s + 1) * per, kind.devices);
+      for (let at = s * per; at < end;) { // replica r has `tensor` devices from first + r * stride on
+        const replica = Math.floor((at - group.first) / group.stride), start = group.first + replica * group.stride;
+        const mine = replica >= 0 && replica < group.data && at < start + group.tensor;
+        const next = mine ? start + group.tensor : at < group.first ? group.first : replica + 1 < group.data ? start + group.stride : end;
+        const stop = Math.min(end, next);
+        bar(stop - at, mine, mine ? `stage ${g}, replica ${replica}: ${kind.name} ${at}${stop - at > 1 ? `–${stop - 1}` : ""}` : "another stage, or not used");
         at = stop;
       }
-      bar(Math.min((s + 1) * per, kind.devices) - end, false, "another stage, or not used");
       servers.push(el("div", { class: "server", title: `server ${s}` }, ...bars));
     }
     if (to - from >= shownServers) servers.push(el("span", { class: "more" }, `+ ${to - from + 1 - shownServers} servers`));
     const form = data.oneForm ? "" : `tensor ${group.tensor}, data ${group.data}${group.zero ? `, ZeRO ${group.zero}` : ""}`;
     host.append(el("div", { class: "group" }, el("div", { class: "who" }, el("i", { style: `background:${stageColor(g, count)}` }), el("b", {}, `stage ${g}`),
-      el("div", { class: "quiet" }, `${kind.name} ${group.first}–${last - 1}`), form ? el("div", { class: "quiet" }, form) : null), el("div", { class: "servers" }, ...servers)));
+      el("div", { class: "quiet" }, `${kind.name} ${group.ranks}`), form ? el("div", { class: "quiet" }, form) : null), el("div", { class: "servers" }, ...servers)));
   });
 }
 
