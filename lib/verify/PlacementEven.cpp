@@ -33,7 +33,7 @@ public:
     working = INFINITY;
     for (Id l = 0; l < p.layers.size(); ++l) {
       const auto &cost = p.cost(l, form);
-      if (!cost || (p.layers[l].pinned && *p.layers[l].pinned != p.forms[form].kind))
+      if (!cost || !mayBeOn(p, l, p.forms[form].kind))
         return INFINITY;
       for (const auto &keep : cost->keeps)
         working = std::min(working, static_cast<double>(keep.working));

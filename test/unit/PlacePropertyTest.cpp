@@ -104,7 +104,7 @@ TEST(PlaceProperty, MoreChoicesAreNeverWorse) {
         [](auto &p) { p.limits.step = 0; },
         [](auto &p) {
           for (auto &layer : p.layers)
-            layer.pinned.reset();
+            layer.pins.clear();
         },
         [](auto &p) { // a form with one sample more, if the batch allows
           p.forms.push_back(p.forms[0]);

@@ -91,7 +91,7 @@ private:
         continue;
       const auto &layer = p_.layers[l];
       const auto &cost = p_.classes[layer.of].costs[form];
-      if (!cost || (layer.pinned && *layer.pinned != p_.forms[form].kind)) {
+      if (!cost) {
         all.can = false;
         return all;
       }
@@ -188,12 +188,27 @@ private:
     }
   }
 
+  /// Where layers have to be.
+  bool pinsAllow(int s, Mask set) const {
+    for (Id id = 0; id < p_.pins.size(); ++id) {
+      const auto &pin = p_.pins[id];
+      Mask under = 0;
+      for (int l = 0; l < n_; ++l)
+        for (Id of : p_.layers[l].pins)
+          under |= Mask{of == id} << l;
+      bool kind =
+          pin.kinds.empty() || std::count(pin.kinds.begin(), pin.kinds.end(), formOf(s).kind);
+      if ((set & under) && (!kind || pin.stage.value_or(s) != s || (pin.together && under & ~set)))
+        return false;
+    }
+    return true;
+  }
   void sets(int s, Mask done) {
     Mask left = all_ & ~done;
     int after = stages_ - s - 1;
     for (Mask set = left; set; set = (set - 1) & left) {
       int size = std::popcount(set);
-      if (after == 0 ? set != left : std::popcount(left) - size < after)
+      if ((after == 0 ? set != left : std::popcount(left) - size < after) || !pinsAllow(s, set))
         continue;
       if (chunks_ > 1 && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
         continue;
