@@ -141,6 +141,44 @@ std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases) {
   return all;
 }
 
+std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Case> &cases) {
+  std::vector<std::optional<CaseParameters>> made(cases.size());
+  std::map<std::string, std::vector<size_t>> together;
+  for (size_t i = 0; i < cases.size(); ++i)
+    for (const Study &study : studies())
+      if (!made[i] && belongs(cases[i], study)) {
+        made[i] = CaseParameters{&study, {}, {}, 0, 0};
+        together[study.together].push_back(i);
+      }
+  for (const auto &[name, indices] : together) {
+    std::vector<Case> members;
+    for (size_t i : indices)
+      members.push_back(cases[i]);
+    auto whole = fit(members);
+    const Fit *all = std::get_if<Fit>(&whole);
+    for (size_t k = 0; k < members.size(); ++k) {
+      Factors factors = all ? all->factors : unitFactors();
+      made[indices[k]]->seen = parametersOf(members[k].prior, factors);
+      made[indices[k]]->closedSeen = predict(members[k], factors).total;
+    }
+    std::vector<bool> half = calibrationHalf(members, 0, true);
+    for (bool side : {false, true}) {
+      std::vector<Case> seen;
+      for (size_t k = 0; k < members.size(); ++k)
+        if (half[k] != side)
+          seen.push_back(members[k]);
+      auto fitted = seen.empty() ? std::variant<Fit, Issue>(Issue{}) : fit(seen);
+      if (auto *good = std::get_if<Fit>(&fitted))
+        for (size_t k = 0; k < members.size(); ++k)
+          if (half[k] == side) {
+            made[indices[k]]->unseen = parametersOf(members[k].prior, good->factors);
+            made[indices[k]]->closedUnseen = predict(members[k], good->factors).total;
+          }
+    }
+  }
+  return made;
+}
+
 std::vector<SizeLeftOut> leaveSizesOut(const std::vector<Case> &cases,
                                        const std::string &together) {
   std::vector<Case> members = casesOf(cases, together);

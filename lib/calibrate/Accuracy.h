@@ -32,6 +32,16 @@ struct Accuracy {
 /// In the order of `studies`; those without rows are left out.
 std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases);
 
+/// The parameters of one case.
+struct CaseParameters {
+  const Study *study = nullptr; ///< the first that it belongs to
+  Parameters seen{};            ///< fitted to all cases of its study and those `together` with it
+  std::optional<Parameters> unseen; ///< fitted to the balanced half of them that it is not in
+  double closedSeen = 0, closedUnseen = 0; ///< seconds of the step, by `predict`
+};
+/// By case; nothing for those of no study.
+std::vector<std::optional<CaseParameters>> parametersByCase(const std::vector<Case> &cases);
+
 struct SizeLeftOut {
   std::string model;
   size_t rows = 0;

@@ -32,6 +32,9 @@ struct GraphProfiler::Data {
     std::string error;
   };
   using GraphKey = std::tuple<std::string, std::string, int64_t, bool, bool>;
+  static GraphKey keyOf(const Workload &workload) {
+    return {workload.text, workload.recompute, workload.tensor, workload.sequence, workload.fused};
+  }
   mlir::MLIRContext &context;
   std::string catalog;
   std::map<GraphKey, Built> graphs;
@@ -115,27 +118,36 @@ GraphProfiler::~GraphProfiler() = default;
 
 std::variant<Profile, Issue> GraphProfiler::profile(const Workload &workload, int64_t microbatch,
                                                     const SourceLocation &row) {
-  Data::GraphKey key(workload.text, workload.recompute, workload.tensor, workload.sequence,
-                     workload.fused);
-  auto [graph, isNew] = data->graphs.try_emplace(key);
-  Data::Built &built = graph->second;
-  if (isNew)
-    data->build(workload, built);
-  if (!built.error.empty())
-    return Issue{"A0466", "the row's training graph cannot be built: " + built.error, row, {}};
+  Data::GraphKey key = Data::keyOf(workload);
   auto known = data->profiles.find({key, microbatch});
   if (known != data->profiles.end())
     return known->second;
-  std::string error;
-  auto work = workGraphFrom(built.graph, microbatch, 1, error);
-  if (!work)
-    return Issue{"A0466", "the row's training graph is too large: " + error, row, {}};
-  Profile profile = profileOf(*work);
+  auto work = graph(workload, microbatch, 1, row);
+  if (auto *issue = std::get_if<Issue>(&work))
+    return *issue;
+  const Data::Built &built = data->graphs.at(key);
+  Profile profile = profileOf(std::get<WorkGraph>(work));
   profile.blockParameters = built.parameters.block;
   profile.otherParameters = built.parameters.other;
   profile.tableParameters = built.parameters.table;
   data->profiles.emplace(std::tuple(key, microbatch), profile);
   return profile;
+}
+
+std::variant<WorkGraph, Issue> GraphProfiler::graph(const Workload &workload, int64_t microbatch,
+                                                    int64_t microbatches,
+                                                    const SourceLocation &row) {
+  auto [found, isNew] = data->graphs.try_emplace(Data::keyOf(workload));
+  Data::Built &built = found->second;
+  if (isNew)
+    data->build(workload, built);
+  if (!built.error.empty())
+    return Issue{"A0466", "the row's training graph cannot be built: " + built.error, row, {}};
+  std::string error;
+  auto work = workGraphFrom(built.graph, microbatch, microbatches, error);
+  if (!work)
+    return Issue{"A0466", "the row's training graph is too large: " + error, row, {}};
+  return std::move(*work);
 }
 
 std::variant<Machine, Issue> GraphProfiler::machine(const std::string &target) {

@@ -62,4 +62,22 @@ Parameters priorOf(const Machine &machine) {
   return prior;
 }
 
+std::optional<Parameters> fittedOf(const Machine &machine) {
+  if (machine.fitted.values.empty())
+    return std::nullopt;
+  Parameters result = priorOf(machine);
+  for (const auto &[name, value] : machine.fitted.values)
+    for (size_t i = 0; i < kParameters; ++i)
+      if (name == kInfo[i].name)
+        result[i] = value;
+  return result;
+}
+
+Machine::Fitted fittedAs(const std::string &source, const Parameters &parameters) {
+  Machine::Fitted fitted{source, {}};
+  for (size_t i = 0; i < kParameters; ++i)
+    fitted.values.push_back({kInfo[i].name, parameters[i]});
+  return fitted;
+}
+
 } // namespace accord::calibrate

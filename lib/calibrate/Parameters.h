@@ -4,6 +4,7 @@
 #include "lib/model/Machine.h"
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace accord::calibrate {
 
@@ -57,6 +58,12 @@ const ParameterInfo &info(size_t index);
 /// held against published steps in docs/accuracy.md. A link is taken to have a tenth of the
 /// memory's bandwidth.
 Parameters priorOf(const Machine &machine);
+
+/// What a calibration fitted to this machine, where its description names one: the prior's median
+/// where a name is missing. Nothing without a calibration.
+std::optional<Parameters> fittedOf(const Machine &machine);
+/// The same numbers by name, for `Machine::fitted`.
+Machine::Fitted fittedAs(const std::string &source, const Parameters &parameters);
 
 /// FLOP/s of all cores for products of a type, in the type or the next wider one the machine has; 0
 /// if none.

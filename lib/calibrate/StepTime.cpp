@@ -107,7 +107,8 @@ private:
     if (n <= 1)
       return 0;
     double bytes = 2 * parametersOfDevice() * (n - 1) / n; // 16 bit
-    double half = bytes / exchangeBandwidth(l, all);       // a gather or a scatter
+    double together = std::min(std::max(l.devicesPerServer / l.tensor, 1.0), n);
+    double half = bytes / exchangeBandwidth(l, together, all); // a gather or a scatter
     Hiding hiding = hidingOf(all);
     double each = (l.zero == 2 ? 1 : l.zero >= 3 ? 2 : 0) * l.microbatches * half;
     double once = l.zero >= 2 ? half : 2 * half;

@@ -141,9 +141,8 @@ Line transferLine(const Layout &layout, const Parameters &parameters, bool acros
       1 / (across ? layout.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth))};
 }
 
-double exchangeBandwidth(const Layout &layout, const Parameters &parameters) {
+double exchangeBandwidth(const Layout &layout, double together, const Parameters &parameters) {
   View p{parameters};
-  double together = std::min(std::max(layout.devicesPerServer / layout.tensor, 1.0), layout.data);
   double bandwidth = p(Parameter::LinkBandwidth);
   if (layout.data > together)
     bandwidth = std::min(bandwidth, together * layout.network * p(Parameter::StreamEfficiency));

@@ -62,8 +62,8 @@ struct Line {
 /// Of what one device hands to one of the next stage, inside of a server or across.
 Line transferLine(const Layout &layout, const Parameters &parameters, bool across);
 /// Bytes per second at which each device of a group of replicas sends its part of a ring: those of
-/// one server have all its links to others together.
-double exchangeBandwidth(const Layout &layout, const Parameters &parameters);
+/// one server, `together`, have all its links to others together.
+double exchangeBandwidth(const Layout &layout, double together, const Parameters &parameters);
 
 /// What computation hides of an exchange of gradients: exchange - min(hides * exchange, hidden *
 /// backward) is exposed, where `backward` is the last micro-batch's backward pass.

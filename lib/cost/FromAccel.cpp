@@ -326,6 +326,12 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
     clock = stated.quantity().value;
     machine.clock = Hertz(keys.number("clock", stated, clock));
   }
+  if (auto fitted = accelerator->getAttrOfType<DictionaryAttr>(kFittedAttribute))
+    for (NamedAttribute value : fitted)
+      if (auto number = dyn_cast<FloatAttr>(value.getValue()))
+        machine.fitted.values.push_back({value.getName().str(), number.getValueAsDouble()});
+  if (auto from = accelerator->getAttrOfType<StringAttr>(kFittedFromAttribute))
+    machine.fitted.source = from.str();
   machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
                   Seconds(keys.number("step_cost"))};
   machine.hostBandwidth = BytesPerSecond(keys.number("host_bandwidth"));

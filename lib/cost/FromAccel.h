@@ -9,6 +9,9 @@ namespace accel {
 class AcceleratorOp;
 }
 
+/// Attributes of an accelerator with a calibration: its parameters by name, and its file.
+constexpr const char *kFittedAttribute = "fitted", *kFittedFromAttribute = "fitted_from";
+
 /// The machine that costs are computed on.
 /// - Memories from the farthest to the nearest: in the order of the paths; without a path dram
 /// first, then as declared.

@@ -76,6 +76,10 @@ private:
     add(fmt::format("--global-batch-size {}", problem.batch));
     if (form.zero == 1)
       add("--use-distributed-optimizer");
+    if (form.data > 1) // the plan hides the exchange behind the backward pass
+      add("--overlap-grad-reduce");
+    if (form.data > 1 && form.zero == 1)
+      add("--overlap-param-gather");
     return std::nullopt;
   }
 
@@ -193,14 +197,18 @@ private:
   }
 
   void model() {
-    auto known = [&](const char *option, const char *variable, const char *what) {
+    auto known = [&](const char *option, const char *parameter, const char *variable,
+                     const char *what) {
+      for (const auto &[name, value] : plan.sizes)
+        if (name == parameter && value > 0)
+          return add(fmt::format("{} {}", option, value));
       add(fmt::format("{} \"${{{}:?{} of {}, which the plan does not say}}\"", option, variable,
                       what, harmlessName()));
     };
-    known("--hidden-size", "HIDDEN_SIZE", "hidden size");
-    known("--num-attention-heads", "ATTENTION_HEADS", "attention heads");
-    known("--seq-length", "SEQUENCE_LENGTH", "tokens of a sample");
-    known("--max-position-embeddings", "MAX_POSITIONS", "longest sequence");
+    known("--hidden-size", "hidden", "HIDDEN_SIZE", "hidden size");
+    known("--num-attention-heads", "heads", "ATTENTION_HEADS", "attention heads");
+    known("--seq-length", "seq", "SEQUENCE_LENGTH", "tokens of a sample");
+    known("--max-position-embeddings", "seq", "MAX_POSITIONS", "longest sequence");
     if (plan.precision.find("bf16") != std::string::npos)
       add("--bf16");
     else if (plan.precision.find("fp16") != std::string::npos)

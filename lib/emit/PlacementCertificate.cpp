@@ -32,6 +32,23 @@ json::Value write(const PlacementProblem::Kind &k) {
                  {"price_per_hour", k.pricePerHour}};
   some(o, "host_memory_bytes", k.hostMemory);
   location(o, k.location);
+  if (!k.counted.file.empty()) {
+    json::Object at;
+    location(at, k.counted);
+    o["counted"] = std::move(at);
+  }
+  return o;
+}
+
+json::Value write(const PlacementProblem::Pin &pin) {
+  json::Object o{{"text", jsonString(pin.text)}};
+  if (!pin.kinds.empty())
+    o["kinds"] = ids(pin.kinds);
+  if (pin.stage)
+    o["stage"] = *pin.stage;
+  if (pin.together)
+    o["together"] = true;
+  location(o, pin.location);
   return o;
 }
 
@@ -90,8 +107,8 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
 
 json::Value write(const PlacementProblem::Layer &l) {
   json::Object o{{"name", jsonString(l.name)}, {"class", static_cast<int64_t>(l.of)}};
-  if (l.pinned)
-    o["pinned"] = static_cast<int64_t>(*l.pinned);
+  if (!l.pins.empty())
+    o["pins"] = ids(l.pins);
   location(o, l.location);
   return o;
 }
@@ -130,13 +147,18 @@ json::Value write(const PlacementProblem &p) {
                      })},
       {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
       {"chunks", numbers(p.chunks)},
-      {"most_stages", p.mostStages},
+      {"groups", list(p.groups,
+                      [](const PlacementProblem::GroupRange &range) {
+                        return json::Value(json::Array{range.fewest, range.most});
+                      })},
       {"same_form", p.sameForm},
       {"blocking_transfers", p.blockingTransfers},
       {"hidden", p.hidden},
       {"hides", p.hides},
       {"per_microbatch_ps", p.perMicrobatch},
       {"per_step_ps", p.perStep}};
+  if (!p.pins.empty())
+    o["pins"] = list(p.pins, [](const auto &pin) { return write(pin); });
   some(o, "least_step_ps", p.leastStep);
   if (!p.ties.empty())
     o["ties"] = list(p.ties, [](const PlacementProblem::Tie &tie) {
@@ -220,6 +242,19 @@ json::Value placementCertificate(const PlacementPlan &plan) {
                          return json::Value(
                              json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
                        })},
+      {"front", list(plan.front,
+                     [](const Tradeoff &t) {
+                       return json::Value(json::Object{{"what", jsonString(t.what)},
+                                                       {"plan", write(t.plan)},
+                                                       {"worth", write(t.worth)}});
+                     })},
+      {"samples", plan.samples},
+      {"sequence", plan.sequence},
+      // [name, value]
+      {"sizes", list(plan.sizes,
+                     [](const auto &size) {
+                       return json::Value(json::Array{jsonString(size.first), size.second});
+                     })},
       {"assumptions", strings(plan.assumptions)}};
   location(o, plan.location);
   return o;

@@ -82,6 +82,10 @@ bool read(const json::Value &value, Path at, PlacementObjective &out) {
                "expected step_time, energy, price or tdp_time");
 }
 
+bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
+  return tuple<int64_t>(value, at, {&range.fewest, &range.most}, "expected [fewest, most]",
+                        integer);
+}
 bool read(const json::Value &value, Path at, PlacementProblem::Kind &k) {
   Fields f(value, at);
   f.text("name", k.name)
@@ -91,8 +95,28 @@ bool read(const json::Value &value, Path at, PlacementProblem::Kind &k) {
       .number("idle_W", k.idleWatts)
       .number("tdp_W", k.tdpWatts)
       .number("price_per_hour", k.pricePerHour)
-      .integer("host_memory_bytes", k.hostMemory, 0, int64_t(1) << 61, false);
+      .integer("host_memory_bytes", k.hostMemory, 0, int64_t(1) << 61, false)
+      .read(
+          "counted",
+          [&](const json::Value &v, Path p) {
+            Fields at(v, p);
+            location(at, k.counted);
+            return at.end();
+          },
+          false);
   location(f, k.location);
+  return f.end();
+}
+
+bool read(const json::Value &value, Path at, PlacementProblem::Pin &pin) {
+  Fields f(value, at);
+  f.text("text", pin.text)
+      .list("kinds", pin.kinds, id, false)
+      .read(
+          "stage", [&](const json::Value &v, Path p) { return integer(v, p, pin.stage.emplace()); },
+          false)
+      .flag("together", pin.together, false);
+  location(f, pin.location);
   return f.end();
 }
 
@@ -188,11 +212,7 @@ bool read(const json::Value &value, Path at, PlacementProblem::LayerClass &c) {
 
 bool read(const json::Value &value, Path at, PlacementProblem::Layer &l) {
   Fields f(value, at);
-  f.text("name", l.name)
-      .integer("class", l.of, 0, kMostIds)
-      .read(
-          "pinned", [&](const json::Value &v, Path p) { return id(v, p, l.pinned.emplace()); },
-          false);
+  f.text("name", l.name).integer("class", l.of, 0, kMostIds).list("pins", l.pins, id, false);
   location(f, l.location);
   return f.end();
 }
@@ -254,8 +274,8 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
   all(f, "edges", p.edges);
   all(f, "links", p.links);
   all(f, "schedules", p.schedules);
+  all(f, "groups", p.groups);
   f.list("chunks", p.chunks, integer)
-      .integer("most_stages", p.mostStages)
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)
       .number("hidden", p.hidden)
@@ -266,6 +286,10 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
       .list(
           "ties", p.ties,
           [](const json::Value &v, Path q, PlacementProblem::Tie &tie) { return read(v, q, tie); },
+          false)
+      .list(
+          "pins", p.pins,
+          [](const json::Value &v, Path q, PlacementProblem::Pin &pin) { return read(v, q, pin); },
           false);
   location(f, p.location);
   return f.end() && checkIndices(p, at);
@@ -378,6 +402,29 @@ bool read(const json::Value &value, Path at, PlacementPlan &plan) {
                checkPlan(plan.problem, r.plan, r.worth, p);
       });
   all(f, "what_if", plan.whatIf);
+  f.list("front", plan.front,
+         [&](const json::Value &v, Path p, Tradeoff &t) {
+           return Fields(v, p)
+                      .text("what", t.what)
+                      .read("plan",
+                            [&](const json::Value &w, Path q) { return read(w, q, t.plan); })
+                      .read("worth",
+                            [&](const json::Value &w, Path q) { return read(w, q, t.worth); })
+                      .end() &&
+                  checkPlan(plan.problem, t.plan, t.worth, p);
+         })
+      .number("samples", plan.samples)
+      .integer("sequence", plan.sequence)
+      .list("sizes", plan.sizes,
+            [](const json::Value &v, Path p, std::pair<std::string, int64_t> &size) {
+              const json::Array *both = v.getAsArray();
+              auto named = both && both->size() == 2 ? (*both)[0].getAsString() : std::nullopt;
+              auto number = named ? (*both)[1].getAsInteger() : std::nullopt;
+              if (!number)
+                return p.report("expected [name, value]"), false;
+              size = {named->str(), *number};
+              return true;
+            });
   f.list("assumptions", plan.assumptions, text);
   location(f, plan.location);
   return f.end();

@@ -97,9 +97,14 @@ bool checkIndices(const PlacementProblem &p, Path at) {
   for (unsigned i = 0; i < p.layers.size(); ++i) {
     if (p.layers[i].of >= p.classes.size())
       return fail(at.field("layers").index(i).field("class"), "no class has this number");
-    if (p.layers[i].pinned && *p.layers[i].pinned >= p.kinds.size())
-      return fail(at.field("layers").index(i).field("pinned"), "no kind has this number");
+    for (PlacementProblem::Id pin : p.layers[i].pins)
+      if (pin >= p.pins.size())
+        return fail(at.field("layers").index(i).field("pins"), "no pin has this number");
   }
+  for (unsigned i = 0; i < p.pins.size(); ++i)
+    for (PlacementProblem::Id kind : p.pins[i].kinds)
+      if (kind >= p.kinds.size())
+        return fail(at.field("pins").index(i).field("kinds"), "no kind has this number");
   for (unsigned i = 0; i < p.edges.size(); ++i)
     if (p.edges[i].from >= p.edges[i].to || p.edges[i].to >= p.layers.size())
       return fail(at.field("edges").index(i), "expected an earlier and a later layer");

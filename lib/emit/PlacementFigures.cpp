@@ -1,6 +1,7 @@
 #include "lib/emit/PlacementFigures.h"
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -215,6 +216,15 @@ std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement,
   for (const StageTransfer &transfer : transfers)
     edges[transfer.to].push_back(transfer.from);
   return edges;
+}
+
+TrainingFigures trainingOf(const PlacementPlan &plan) {
+  if (!plan.result.plan || plan.samples <= 0)
+    return {};
+  const PlacementWorth &worth = plan.result.worth;
+  double steps = std::ceil(plan.samples / static_cast<double>(plan.problem.batch));
+  return {steps, steps * static_cast<double>(worth.step) * 1e-12, steps * worth.joules,
+          steps * worth.price};
 }
 
 std::string othersText(const PlacementProblem::Form &form) {

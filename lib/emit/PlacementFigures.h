@@ -87,6 +87,12 @@ std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const P
 std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement,
                                               const std::vector<StageTransfer> &transfers);
 
+/// All the steps that the job states; 0 steps where it does not.
+struct TrainingFigures {
+  double steps = 0, seconds = 0, joules = 0, price = 0;
+};
+TrainingFigures trainingOf(const PlacementPlan &plan);
+
 /// What of a form is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
 std::string othersText(const PlacementProblem::Form &form);
 

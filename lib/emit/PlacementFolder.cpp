@@ -1,5 +1,6 @@
 #include "lib/emit/PlacementFolder.h"
 #include "lib/emit/JsonText.h"
+#include "lib/emit/PlacementClaim.h"
 #include "lib/emit/PlacementJson.h"
 #include "lib/emit/PlacementTrace.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,9 +20,14 @@ std::optional<Issue> writePlacement(const std::string &folder, const PlacementPl
       {"plan.json", jsonText(toJson(plan)) + "\n"},
       {kPlacementCertificate.str(), jsonText(placementCertificate(plan)) + "\n"},
       {"trace.json", jsonLine(toTrace(plan)) + "\n"},
-      {"report.html", toReport(plan, options)}};
+      {"report.html", toReport(plan, options)},
+      {kPlacementClaim, placementClaim(plan)}};
   for (const auto &[name, text] : files) {
     std::string path = folder + "/" + name;
+    if (text.empty()) { // of an earlier run
+      llvm::sys::fs::remove(path);
+      continue;
+    }
     std::error_code why;
     llvm::raw_fd_ostream file(path, why);
     if (!why) {

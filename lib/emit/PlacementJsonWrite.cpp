@@ -231,6 +231,22 @@ json::Array runnersUp(const PlacementPlan &plan, double scale) {
   return all;
 }
 
+json::Array front(const PlacementPlan &plan) {
+  json::Array all;
+  for (const Tradeoff &one : plan.front) {
+    PlacementFigures figures = figuresOf(plan.problem, one.plan, one.worth);
+    all.push_back(json::Object{{"what", jsonString(one.what)},
+                               {"degrees", jsonString(degreesText(plan.problem, one.plan))},
+                               {"devices", one.worth.devices},
+                               {"memory_bytes", figures.groups[figures.fullest].peak()},
+                               {"step_time_s", figures.seconds},
+                               {"throughput", figures.throughput},
+                               {"energy_J", one.worth.joules},
+                               {"price", one.worth.price}});
+  }
+  return all;
+}
+
 } // namespace
 
 double gapOf(const PlacementPlan &plan) { return std::clamp(plan.result.gap(), 0.0, 1.0); }
@@ -265,6 +281,7 @@ json::Value toJson(const PlacementPlan &plan) {
                  {"layers", static_cast<int64_t>(plan.problem.layers.size())},
                  {"runners_up", runnersUp(plan, unit.scale)},
                  {"what_if", std::move(whatIf)},
+                 {"front", front(plan)},
                  {"assumptions", strings(plan.assumptions)},
                  {"relaxations", strings(plan.relaxations)},
                  {"conflict", std::move(conflicts)}};
@@ -276,8 +293,22 @@ json::Value toJson(const PlacementPlan &plan) {
                               {"unit", unit.unit},
                               {"proof", jsonString(plan.result.proof)}};
     o["gap"] = gapOf(plan);
+    if (TrainingFigures training = trainingOf(plan); training.steps > 0) {
+      json::Object whole{{"samples", plan.samples},
+                         {"steps", training.steps},
+                         {"time_s", training.seconds},
+                         {"energy_J", training.joules},
+                         {"price", training.price}};
+      if (plan.sequence > 0)
+        whole["tokens"] = plan.samples * static_cast<double>(plan.sequence);
+      o["training"] = std::move(whole);
+    }
     Writer(plan).write(o);
   }
+  json::Object sizes;
+  for (const auto &[name, value] : plan.sizes)
+    sizes[name] = value;
+  o["sizes"] = std::move(sizes);
   return o;
 }
 

@@ -32,6 +32,9 @@ json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
     const PlacementProblem::Form &form = plan.problem.forms[group.form];
     all.push_back(json::Object{{"kind", static_cast<int64_t>(form.kind)},
                                {"first", group.first},
+                               {"last", group.last},
+                               {"stride", group.stride},
+                               {"ranks", group.ranks()},
                                {"devices", group.devices},
                                {"tensor", form.tensor},
                                {"data", form.data},
@@ -128,6 +131,12 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"proof", jsonString(plan.result.proof)}};
   if (options.sequence)
     o["tokens"] = figures.throughput * static_cast<double>(*options.sequence);
+  if (TrainingFigures training = trainingOf(plan); training.steps > 0)
+    o["training"] = json::Object{{"steps", training.steps},
+                                 {"seconds", training.seconds},
+                                 {"joules", training.joules},
+                                 {"price", training.price},
+                                 {"samples", plan.samples}};
   return o;
 }
 
@@ -152,11 +161,17 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                                      {"file", jsonString(c.file)},
                                      {"line", static_cast<int64_t>(c.line)},
                                      {"detail", jsonString(c.detail)}});
-  for (const FrontPoint &point : options.front)
-    front.push_back(json::Object{{"label", jsonString(point.label)},
-                                 {"x", point.x},
-                                 {"y", point.y},
-                                 {"chosen", point.chosen}});
+  for (const Tradeoff &one : plan.front) {
+    PlacementFigures its = figuresOf(plan.problem, one.plan, one.worth);
+    front.push_back(json::Object{{"what", jsonString(one.what)},
+                                 {"degrees", jsonString(degreesText(plan.problem, one.plan))},
+                                 {"devices", one.worth.devices},
+                                 {"memory", its.groups[its.fullest].peak()},
+                                 {"step", its.seconds},
+                                 {"throughput", its.throughput},
+                                 {"energy", one.worth.joules},
+                                 {"price", one.worth.price}});
+  }
   json::Object o{{"model", jsonString(plan.model)},
                  {"cluster", jsonString(plan.cluster)},
                  {"job", jsonString(plan.job)},
@@ -179,8 +194,6 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                  {"relaxations", strings(plan.relaxations)},
                  {"assumptions", strings(plan.assumptions)},
                  {"front", std::move(front)},
-                 {"frontX", jsonString(options.frontX)},
-                 {"frontY", jsonString(options.frontY)},
                  {"runnersUp", runnersUp(plan)}};
   if (!plan.result.plan)
     return o;

@@ -78,7 +78,47 @@ std::string recomputeText(const PlacementPlan &plan) {
   return text.empty() ? text : fmt::format("{} of {} layers", text, plan.problem.layers.size());
 }
 
+/// "300 G tokens: 95 368 steps, 33.4 days, 3.1 TJ, 4.7 M".
+std::string trainingText(const PlacementPlan &plan, const TrainingFigures &training) {
+  std::string text =
+      plan.sequence > 0
+          ? formatSi(plan.samples * static_cast<double>(plan.sequence), "") + " tokens"
+          : formatSi(plan.samples, "") + " samples";
+  text += fmt::format(": {:.0f} steps, {}", training.steps, formatDuration(training.seconds));
+  if (training.joules > 0)
+    text += fmt::format(", {:.4g} kWh", training.joules / 3.6e6);
+  if (training.price > 0)
+    text += fmt::format(", {:.6g} USD", training.price);
+  return text;
+}
+
+/// The relaxations that gain most, and which gain nothing.
+void whatIfLines(const PlacementPlan &plan, Lines &lines) {
+  std::vector<const Relaxation *> gains;
+  for (const Relaxation &one : plan.whatIf)
+    if (one.value < plan.result.value * (1 - 5e-4))
+      gains.push_back(&one);
+  std::sort(gains.begin(), gains.end(), [](const Relaxation *a, const Relaxation *b) {
+    return a->value != b->value ? a->value < b->value : a->what < b->what;
+  });
+  if (gains.size() > 3)
+    gains.resize(3);
+  for (const Relaxation *one : gains)
+    lines.add("what if",
+              fmt::format("{}: {}, {} less", one->what, valueText(plan.problem, one->value),
+                          percent(1 - one->value / plan.result.value)));
+  if (gains.empty() && !plan.whatIf.empty())
+    lines.add("what if", "a tenth more of no limit alone gains 0.05 %");
+}
+
 } // namespace
+
+std::string formatDuration(double seconds) {
+  return seconds < 120      ? formatSi(seconds, "s")
+         : seconds < 7200   ? fmt::format("{:.3g} min", seconds / 60)
+         : seconds < 172800 ? fmt::format("{:.3g} h", seconds / 3600)
+                            : fmt::format("{:.4g} days", seconds / 86400);
+}
 
 std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &options,
                              const TextStyle &style) {
@@ -149,19 +189,26 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     if (worth.joules > 0)
       lines.add("energy", formatSi(worth.joules, "J") + " per step");
     if (worth.price > 0)
-      lines.add("price", fmt::format("{:.4g} per step", worth.price));
+      lines.add("price", fmt::format("{:.4g} USD per step", worth.price));
+    if (TrainingFigures training = trainingOf(plan); training.steps > 0)
+      lines.add("to train", trainingText(plan, training));
     double gap = gapOf(plan);
-    lines.add("gap",
-              fmt::format("{}: {} {}, no plan below {} ({})",
-                          inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
-                          words(name(problem.objective)), valueText(problem, plan.result.value),
-                          valueText(problem, plan.result.bound), plan.result.proof));
+    std::string value =
+        fmt::format("{} {}", words(name(problem.objective)), valueText(problem, plan.result.value));
+    lines.add(
+        "gap",
+        fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),
+                    gap <= 0 ? value + ", proven least of what is offered"
+                             : value + ", no plan below " + valueText(problem, plan.result.bound)));
+    if (options.proof)
+      lines.add("proof", plan.result.proof);
     if (!plan.runnersUp.empty()) {
       const RunnerUp &next = plan.runnersUp.front();
       double loses = worth.value > 0 ? next.worth.value / worth.value - 1 : 0;
       lines.add("runner-up", fmt::format("{}: {}, {} worse", degreesText(problem, next.plan),
                                          valueText(problem, next.worth.value), percent(loses)));
     }
+    whatIfLines(plan, lines);
   }
   for (const Conflict &c : plan.conflicts) {
     std::string where = c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line);

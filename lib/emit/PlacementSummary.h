@@ -11,6 +11,9 @@ namespace accord {
 std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &options,
                              const TextStyle &style);
 
+/// "3.2 s", "41 min", "27.5 h", "33.4 days".
+std::string formatDuration(double seconds);
+
 /// Stage by stage: layers, devices, time, memory, bubbles.
 std::string stageTable(const PlacementPlan &plan, const TextStyle &style);
 

@@ -29,11 +29,10 @@ json::Object named(StringRef what, int pid, int tid, StringRef text) {
                       {"args", json::Object{{"name", jsonString(text)}}}};
 }
 
-/// Activations of the fullest group after each pass, over what is always there.
+/// Activations of a group's device after each pass, over what is always there.
 void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigures &figures,
-            const PipelinePicture &shown) {
+            const PipelinePicture &shown, size_t g) {
   const Placement &placement = *plan.result.plan;
-  size_t g = figures.fullest;
   const GroupFigures &group = figures.groups[g];
   std::vector<int64_t> kept(placement.stages.size());
   for (size_t s = g; s < kept.size(); s += figures.groups.size())
@@ -45,7 +44,7 @@ void memory(json::Array &events, const PlacementPlan &plan, const PlacementFigur
     for (size_t i = 0; i < kStageMemories; ++i)
       bytes[name(static_cast<StageMemory>(i))] = group.memory[i];
     bytes[name(StageMemory::Activations)] = std::max<int64_t>(0, held);
-    events.push_back(json::Object{{"name", "device memory (bytes)"},
+    events.push_back(json::Object{{"name", fmt::format("device memory (bytes), group {}", g)},
                                   {"ph", "C"},
                                   {"pid", kMemory},
                                   {"ts", micros(when)},
@@ -125,14 +124,14 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
   if (plan.result.plan) {
     const Placement &placement = *plan.result.plan;
     PlacementFigures figures = figuresOf(plan);
-    // Half of the events are bubbles at worst.
-    PipelinePicture shown = picture(plan, figures, limits.slices / 2);
+    // At worst each pass has a bubble before it, and changes what is in memory.
+    PipelinePicture shown = picture(plan, figures, limits.slices / 3);
     other["left_out"] = shown.left;
     other["note"] = shown.left > 0 ? "one device of each group of equal devices; first and last "
                                      "micro-batches, a summary for those between"
                                    : "one device of each group of equal devices";
     events.push_back(named("process_name", kDevices, 0, "devices of " + plan.cluster));
-    events.push_back(named("process_name", kMemory, 0, "memory of the fullest device"));
+    events.push_back(named("process_name", kMemory, 0, "memory of a device of each group"));
     std::vector<std::string> layers;
     for (const PlacedStage &stage : placement.stages)
       layers.push_back(fmt::format("{}", fmt::join(layerRuns(plan.problem, stage.layers), ", ")));
@@ -169,7 +168,8 @@ json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits) {
                                       {"args", std::move(args)}});
       }
     }
-    memory(events, plan, figures, shown);
+    for (size_t g = 0; g < shown.groups.size(); ++g)
+      memory(events, plan, figures, shown, g);
   }
   return json::Object{{"displayTimeUnit", "ms"},
                       {"otherData", std::move(other)},

@@ -28,9 +28,9 @@ struct PipelinePicture {
 PipelinePicture picture(const PlacementPlan &plan, const PlacementFigures &figures, size_t most);
 
 /// Trace event format, as `toTrace(const Plan &)`: process 1 has a thread for one device of each
-/// group; `args` of a slice: stage, microbatch, layers. Process 2 has the memory of the fullest
-/// device. Only the first and the last passes of long steps are there: `otherData.left_out` says
-/// how many are not.
+/// group; `args` of a slice: stage, microbatch, layers. Process 2 has the memory of a device of
+/// each group. Only the first and the last passes of long steps are there: `otherData.left_out`
+/// says how many are not.
 llvm::json::Value toTrace(const PlacementPlan &plan, const TraceLimits &limits = {});
 
 } // namespace accord

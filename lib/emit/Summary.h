@@ -24,6 +24,7 @@ struct TextStyle {
 struct SummaryOptions {
   std::optional<int64_t> sequence; ///< tokens per sample: adds tokens/s
   std::string report;              ///< path of the report, shown at the end; empty: none
+  bool proof = false;              ///< of a placement: how its bound was found
 };
 /// Model, machine, batch, step time, throughput, MFU, memory, three most expensive operations,
 /// bound and gap; of an infeasible plan the conflicts.

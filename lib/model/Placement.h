@@ -55,6 +55,7 @@ struct PlacementProblem {
     double pricePerHour = 0;      ///< of one device
     SourceLocation location;      ///< of its memory's capacity
     int64_t hostMemory = 0;       ///< of each device's share of its host; 0: nothing may be put there
+    SourceLocation counted = {};  ///< of their number
   };
   /// Gradients of one stage, all-reduced (ZeRO 1 and more: reduce-scattered and gathered) over its replicas after the last
   /// micro-batch, when `together` replicas at a time are in one server.
@@ -121,7 +122,15 @@ struct PlacementProblem {
   struct Layer {
     std::string name;
     Id of = 0;                    ///< its class
-    std::optional<Id> pinned;     ///< to a kind of devices
+    std::vector<Id> pins;         ///< that it is under, ascending
+    SourceLocation location;
+  };
+  /// Where the layers may be that it names.
+  struct Pin {
+    std::string text;             ///< as the user wrote it
+    std::vector<Id> kinds;        ///< only on these, ascending; empty: on any
+    std::optional<int64_t> stage; ///< only in this one
+    bool together = false;        ///< all in one stage
     SourceLocation location;
   };
   /// A tensor that goes forward, and its gradient that comes back. Bytes of one sample, whole.
@@ -158,11 +167,16 @@ struct PlacementProblem {
   std::vector<Form> forms;
   std::vector<LayerClass> classes;
   std::vector<Layer> layers;      ///< in an order in which no edge points back
+  std::vector<Pin> pins;
   std::vector<Edge> edges;
   std::vector<Link> links;        ///< [from kind * kinds + to kind]
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> chunks{2}; ///< v, where `schedules` has Interleaved
-  int64_t mostStages = 0;         ///< device groups in a row at most; 0: any number
+  /// Numbers of device groups in a row that a plan may have, as ranges, ascending and apart; empty: any.
+  struct GroupRange {
+    int64_t fewest = 1, most = 1;
+  };
+  std::vector<GroupRange> groups;
   bool sameForm = true;           ///< all stages on a kind have one form (what launchers of today can run)
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
@@ -175,6 +189,12 @@ struct PlacementProblem {
   std::vector<Tie> ties;
   SourceLocation location;
 
+  bool mayHaveGroups(int64_t number) const {
+    for (const GroupRange &range : groups)
+      if (range.fewest <= number && number <= range.most)
+        return true;
+    return groups.empty();
+  }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id form) const { return classOf(layer).costs[form]; }
 };

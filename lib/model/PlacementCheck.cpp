@@ -30,9 +30,18 @@ public:
       if (layer.of >= p.classes.size())
         report(layer.location, fmt::format("layer '{}' is of class {}, there are {}", layer.name,
                                            layer.of, p.classes.size()));
-      if (layer.pinned && *layer.pinned >= p.kinds.size())
-        report(layer.location, fmt::format("layer '{}' is pinned to kind {}, there are {}",
-                                           layer.name, *layer.pinned, p.kinds.size()));
+      for (size_t i = 0; i < layer.pins.size(); ++i)
+        if (layer.pins[i] >= p.pins.size() || (i > 0 && layer.pins[i] <= layer.pins[i - 1]))
+          report(layer.location, fmt::format("layer '{}' lists pin {} of {}", layer.name,
+                                             layer.pins[i], p.pins.size()));
+    }
+    for (const auto &pin : p.pins) {
+      for (size_t i = 0; i < pin.kinds.size(); ++i)
+        if (pin.kinds[i] >= p.kinds.size() || (i > 0 && pin.kinds[i] <= pin.kinds[i - 1]))
+          report(pin.location,
+                 fmt::format("'{}' lists kind {} of {}", pin.text, pin.kinds[i], p.kinds.size()));
+      if (pin.stage)
+        natural(pin.location, "the stage of a pin", *pin.stage);
     }
     for (const auto &edge : p.edges) {
       if (edge.from >= edge.to || edge.to >= p.layers.size())
@@ -88,7 +97,13 @@ private:
     for (int64_t v : p.chunks)
       natural("a number of chunks", v, 1);
     natural("the batch", p.batch, 1);
-    natural("the most stages", p.mostStages);
+    for (size_t i = 0; i < p.groups.size(); ++i) {
+      natural("the fewest groups of a range", p.groups[i].fewest, 1);
+      if (p.groups[i].most < p.groups[i].fewest ||
+          (i > 0 && p.groups[i].fewest <= p.groups[i - 1].most))
+        report(p.location, fmt::format("ranges of groups do not ascend: {} to {}",
+                                       p.groups[i].fewest, p.groups[i].most));
+    }
     natural("what the host takes for a micro-batch", p.perMicrobatch);
     natural("what the host takes for a step", p.perStep);
     natural("the least time of a step", p.leastStep);
@@ -282,8 +297,8 @@ private:
     double devices = 0, chunks = 1;
     for (const auto &kind : p.kinds)
       devices += static_cast<double>(kind.devices);
-    if (p.mostStages > 0)
-      devices = std::min(devices, static_cast<double>(p.mostStages));
+    if (!p.groups.empty())
+      devices = std::min(devices, static_cast<double>(p.groups.back().most));
     for (int64_t v : p.chunks)
       chunks = std::max(chunks, static_cast<double>(v));
     return static_cast<size_t>(std::min(devices * chunks, 1e9));

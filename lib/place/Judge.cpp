@@ -364,8 +364,8 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
                   : plan.chunks != 1)
     fault(fmt::format("{} chunks and {} micro-batches do not go with schedule {} on {} groups",
                       plan.chunks, plan.microbatches, name(plan.schedule), groups));
-  if (problem.mostStages > 0 && static_cast<int64_t>(groups) > problem.mostStages)
-    fault(fmt::format("{} groups, at most {} are allowed", groups, problem.mostStages));
+  if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
+    fault(fmt::format("{} groups in a row are not offered", groups));
   if (interleaved) {
     size_t least = problem.layers.size() / plan.stages.size(),
            most = least + (problem.layers.size() % plan.stages.size() ? 1 : 0);
@@ -417,14 +417,28 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
       if (!cost || stage.keeps[i] >= cost->keeps.size())
         fault(
             fmt::format("layer '{}' cannot run as stage {} has it", problem.layers[layer].name, s));
-      if (problem.layers[layer].pinned && *problem.layers[layer].pinned != form.kind)
-        fault(fmt::format("layer '{}' is pinned to '{}'", problem.layers[layer].name,
-                          problem.kinds[*problem.layers[layer].pinned].name));
     }
   }
   for (Id layer = 0; layer < problem.layers.size(); ++layer)
     if (stageOf[layer] == plan.stages.size())
       fault(fmt::format("layer '{}' is in no stage", problem.layers[layer].name));
+  std::vector<size_t> first(problem.pins.size(), plan.stages.size());
+  for (Id layer = 0; layer < problem.layers.size(); ++layer)
+    for (Id id : problem.layers[layer].pins) {
+      if (stageOf[layer] == plan.stages.size())
+        continue;
+      const PlacementProblem::Pin &pin = problem.pins[id];
+      Id kind = problem.forms[plan.stages[stageOf[layer]].form].kind;
+      if (first[id] == plan.stages.size())
+        first[id] = stageOf[layer];
+      if ((!pin.kinds.empty() &&
+           std::find(pin.kinds.begin(), pin.kinds.end(), kind) == pin.kinds.end()) ||
+          (pin.stage && static_cast<size_t>(*pin.stage) != stageOf[layer]) ||
+          (pin.together && stageOf[layer] != first[id]))
+        fault(fmt::format("layer '{}' is in stage {} on '{}', against '{}'",
+                          problem.layers[layer].name, stageOf[layer], problem.kinds[kind].name,
+                          pin.text));
+    }
   for (const PlacementProblem::Edge &edge : problem.edges)
     if (stageOf[edge.from] > stageOf[edge.to])
       fault(fmt::format("'{}' feeds '{}' in an earlier stage", problem.layers[edge.from].name,

@@ -70,13 +70,15 @@ private:
 class Measuring {
 public:
   Measuring(const Layering &layering, const WorkGraph &graph, const Costs &costs,
-            const Schedule &schedule)
-      : layering_(layering), graph_(graph), costs_(costs), schedule_(schedule),
+            const Schedule &schedule, const std::vector<OperationTime> *fitted)
+      : layering_(layering), graph_(graph), costs_(costs), schedule_(schedule), fitted_(fitted),
         deps_(Dependences::of(graph)), uses_(layering.classes.size()) {}
 
   std::vector<LayerUse> run() {
     assign();
     times();
+    if (fitted_)
+      fittedTimes();
     residents();
     memory();
     return std::move(uses_);
@@ -189,6 +191,61 @@ private:
             uses_[cls].update, capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
         uses_[cls].joulesUpdate += joules(slot.operation) * share;
       }
+    }
+  }
+
+  /// Of one layer, in seconds.
+  struct Spent {
+    OperationTime all, forward, weight, again;
+  };
+  void spend(OperationId id, double times, bool backward, Spent &into) const {
+    const Operation &op = operation(id);
+    if (op.body != kNone) {
+      for (OperationId inner : graph_.regions[op.body].operations)
+        spend(inner, times * static_cast<double>(graph_.regions[op.body].count), backward, into);
+      return;
+    }
+    auto add = [&](OperationTime &sum) {
+      sum.device += times * (*fitted_)[id].device, sum.host += times * (*fitted_)[id].host;
+    };
+    add(into.all);
+    if (!backward)
+      add(into.forward);
+    else if (op.phase == Phase::WeightGradient)
+      add(into.weight);
+    else if (op.phase == Phase::Recompute)
+      add(into.again);
+  }
+
+  void fittedTimes() {
+    std::vector<Spent> spent(uses_.size());
+    for (OperationId id : graph_.regions[kMicrobatchRegion].operations) {
+      uint32_t cls = classOf_.at(id);
+      spend(id, 1 / static_cast<double>(countOf(cls)), backward_.at(id), spent[cls]);
+    }
+    for (size_t cls = 0; cls < uses_.size(); ++cls) {
+      const Spent &s = spent[cls];
+      bool device = s.all.device >= s.all.host;
+      auto time = [&](const OperationTime &of) {
+        return capped(std::ceil((device ? of.device : of.host) * 1e12));
+      };
+      LayerUse &use = uses_[cls];
+      use.forward = time(s.forward), use.weight = time(s.weight), use.again = time(s.again);
+      use.backward = std::max<int64_t>(0, time(s.all) - use.forward - use.weight - use.again);
+      use.update = 0;
+      use.ringForward = use.ringBackward = 0; // what hid when steps were measured is in them
+    }
+    for (OperationId id : graph_.regions[kUpdateRegion].operations) {
+      if (operation(id).exchange) // between replicas: no layer's own
+        continue;
+      Spent one;
+      spend(id, 1, false, one);
+      const std::string &name = operation(id).name;
+      for (uint32_t cls :
+           layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
+        uses_[cls].update =
+            sum(uses_[cls].update,
+                capped(std::ceil(one.all.device * 1e12 / static_cast<double>(countOf(cls)))));
     }
   }
 
@@ -322,6 +379,7 @@ private:
   const WorkGraph &graph_;
   const Costs &costs_;
   const Schedule &schedule_;
+  const std::vector<OperationTime> *fitted_;
   Dependences deps_;
   std::vector<LayerUse> uses_;
   std::map<OperationId, uint32_t> classOf_;
@@ -331,8 +389,9 @@ private:
 } // namespace
 
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
-                                const Costs &costs, const Schedule &schedule) {
-  return Measuring(layering, graph, costs, schedule).run();
+                                const Costs &costs, const Schedule &schedule,
+                                const std::vector<OperationTime> *times) {
+  return Measuring(layering, graph, costs, schedule, times).run();
 }
 
 std::vector<SharedParameter> sharedParameters(const Layering &layering, const WorkGraph &graph) {

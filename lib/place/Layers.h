@@ -61,6 +61,11 @@ struct LayerUse {
   double joulesUpdate = 0; ///< of one step
 };
 
+/// Seconds of one execution of an operation, where they are known without a schedule.
+struct OperationTime {
+  double device = 0, host = 0;
+};
+
 /// By class. The graph may be of any tensor degree, micro-batch size and recomputation of the same
 /// job. Operations of the forward pass that the layering does not know belong to the layer with the
 /// longest name that theirs begins with (up to a dot), else to that of what they read; so do those
@@ -70,8 +75,12 @@ struct LayerUse {
 /// the other is at least as long as the schedule without what it overlaps between them. A parameter
 /// belongs to the layer with the longest name that its name begins with, else to all layers with an
 /// operation "….NAME_gradient": each has a copy of its own.
+/// With `times`, by operation, a layer takes the longer of what its operations take on the device
+/// and on the host, forward and backward pass together, divided among the phases in proportion;
+/// the schedule then says which values are alive at a time, and no more.
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
-                                const Costs &costs, const Schedule &schedule);
+                                const Costs &costs, const Schedule &schedule,
+                                const std::vector<OperationTime> *times = nullptr);
 
 /// A parameter that layers of several classes use, and these, ascending.
 struct SharedParameter {

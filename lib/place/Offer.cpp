@@ -1,5 +1,6 @@
 #include "lib/place/Offer.h"
 #include "lib/cost/Estimate.h"
+#include "lib/place/FittedPrices.h"
 #include "lib/place/OfferCosts.h"
 #include "lib/place/Place.h"
 #include "lib/solve/ScheduleStep.h"
@@ -37,7 +38,9 @@ public:
   explicit Offering(const OfferRequest &request) : request_(request) {}
 
   std::variant<Offer, std::vector<Issue>> run() {
-    addDevices(request_, problem());
+    for (const Cluster &group : request_.groups)
+      prices_.push_back(FittedPrices::of(group, request_.eightBit));
+    addDevices(request_, prices_, problem());
     if (!structure())
       return std::move(issues_);
     for (Id kind = 0; kind < request_.groups.size(); ++kind)
@@ -47,7 +50,8 @@ public:
       return nothingFits();
     if (auto issue = tooMany())
       return std::vector<Issue>{*issue};
-    words();
+    for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
+      assume(text);
     return std::move(out_);
   }
 
@@ -158,7 +162,17 @@ private:
           price(std::move(std::get<WorkGraph>(graph)), request_.groups[kind], share.tensor, data);
       if (!priced)
         return std::nullopt;
-      all.push_back(layerUses(layering_, priced->graph, priced->costs, priced->schedule));
+      std::vector<OperationTime> times;
+      if (prices_[kind]) {
+        auto fitted = prices_[kind]->times(priced->graph, share.tensor);
+        if (auto *issue = std::get_if<Issue>(&fitted)) {
+          issues_ = {*issue};
+          return std::nullopt;
+        }
+        times = std::move(std::get<std::vector<OperationTime>>(fitted));
+      }
+      all.push_back(layerUses(layering_, priced->graph, priced->costs, priced->schedule,
+                              prices_[kind] ? &times : nullptr));
     }
     return all;
   }
@@ -199,7 +213,6 @@ private:
     return made;
   }
 
-  /// Degrees of one kind, and what they cost.
   struct Degree {
     PlacementSpace::Share share;
     int64_t microbatch = 1, data = 1;
@@ -296,7 +309,8 @@ private:
     for (PlacementProblem::RankOrder order : request_.space.orders)
       if (order == PlacementProblem::RankOrder::TensorPipelineData)
         most = std::max<int64_t>(1, (perServer + tensor - 1) / tensor);
-    int64_t known = 0; // together
+    int64_t known = 0;                                                      // together
+    most = std::min(most, problem().kinds[kind].devices / (tensor * data)); // no plan has more
     for (int64_t between = 1; between <= most; ++between) {
       int64_t together = std::max<int64_t>(1, std::min(data, perServer / (tensor * between)));
       if (together == known)
@@ -385,13 +399,18 @@ private:
           lines = scaled(ways.gather, 1, perGradient);
         else if (form.zero == 3)
           lines = {};
-        form.syncs.insert(form.syncs.begin(),
-                          {std::max<int64_t>(1, std::min(form.data, places / between)), lines});
+        int64_t together = std::max<int64_t>(1, std::min(form.data, places / between));
+        const std::optional<FittedPrices> &fitted = prices_[form.kind];
+        if (fitted)
+          lines = fitted->exchange(form, together, perGradient);
+        form.syncs.insert(form.syncs.begin(), {together, lines});
         // Of the fewest replicas in one server: what each micro-batch takes, wherever they are.
         if (form.zero >= 2)
           form.gather = scaled(ways.scatter, 0.5, perWeight);
         if (form.zero == 3)
           form.gather = both(ways.gather, form.gather);
+        if (fitted)
+          form.gather = fitted->gather(form, together, perWeight);
       }
     }
     for (size_t other : alike)
@@ -447,48 +466,13 @@ private:
                  {}};
   }
 
-  void words() {
-    PlacementProblem &p = problem();
-    bool replicas = false, divided = false, late = false, shards = false;
-    for (const PlacementProblem::Form &form : p.forms) {
-      replicas |= form.data > 1;
-      divided |= form.zero > 0 && form.data > 1;
-      late |= form.zero > 1 && form.data > 1;
-      shards |= form.tensor > 1;
-    }
-    if (replicas)
-      assume(fmt::format("gradients are exchanged behind up to {:.0f} % of the last micro-batch's "
-                         "backward pass",
-                         100 * p.hidden));
-    if (divided)
-      assume("ZeRO divides states and update evenly among the replicas of a stage");
-    if (late)
-      assume("ZeRO 2 and 3 scatter gradients in each micro-batch, ZeRO 3 gathers the stage's "
-             "weights before each pass; neither is hidden");
-    assume(
-        fmt::format("transfers between stages {}; each device sends its part, and the devices of "
-                    "a server share its network",
-                    p.blockingTransfers ? "stop the stage that receives them"
-                                        : "run beside its passes, one after the other"));
-    if (dropped_ > 0)
-      assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
-                         "anything",
-                         dropped_));
-    for (const std::string &text : assumedOfChoices(p, request_.space.offloadActivations))
-      assume(text);
-    if (shards)
-      assume("what a stage receives in parts is put together without more time");
-    for (const Cluster &group : request_.groups)
-      for (const std::string &text : group.assumptions)
-        assume(text);
-  }
-
   const OfferRequest &request_;
   size_t dropped_ = 0;
   Offer out_;
   Layering layering_;
   std::vector<Issue> issues_;
-  std::optional<Issue> left_; ///< why the first degree was left out
+  std::vector<std::optional<FittedPrices>> prices_; ///< by kind, of calibrated machines
+  std::optional<Issue> left_;                       ///< why the first degree was left out
 };
 
 } // namespace

@@ -26,7 +26,7 @@ struct PlacementSpace {
   std::vector<std::string> recomputes{"none"};
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> chunks{2};
-  int64_t mostStages = 0;
+  std::vector<PlacementProblem::GroupRange> groups; ///< as the problem's
   /// What may be in the host's memory: states of the optimizer, weights (both for all layers
   /// alike), activations (for each layer).
   struct Offload {
@@ -62,7 +62,9 @@ struct OfferRequest {
   /// Share of the last micro-batch's backward pass behind which gradients are exchanged. Buckets of
   /// them are sent while earlier layers compute theirs (Li et al., PyTorch Distributed, VLDB 2020,
   /// section 3.2.3); the first and last have nothing to hide behind.
+  /// A calibrated machine says it itself.
   double hidden = 0.9;
+  bool eightBit = false; ///< products run in fp8, as far as a calibration can tell
   SourceLocation location;
   /// The step of one device with several micro-batches of this size, unless the batch is one (their
   /// gradients are added up). Called once for each.
@@ -98,6 +100,8 @@ struct Offer {
 ///   before forward and backward pass of each.
 ///   Between stages each device sends its part to one device; across servers all devices of one
 ///   share its bandwidth.
+/// Where the machines carry calibrations (Machine::fitted), all times are those of their parameters
+/// (FittedPrices.h), and schedules are made for the memory alone.
 /// Issues: of `instantiate` where no degree is left, A0946 where nothing of the space fits the
 /// cluster and the batch, and those of `estimate` and `scheduleStep`.
 std::variant<Offer, std::vector<Issue>> offer(const OfferRequest &request);

@@ -1,6 +1,7 @@
 // What a layer costs in a form: from its use on one device to a placement problem's `Cost`.
 #pragma once
 #include "lib/model/Placement.h"
+#include "lib/place/FittedPrices.h"
 #include "lib/place/Layers.h"
 #include "lib/place/Offer.h"
 #include <string>
@@ -36,10 +37,15 @@ PlacementProblem::Cost costOf(const FormCosts &of, const std::vector<LayerUse> &
 bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &form,
               const std::vector<PlacementProblem::Cost> &costs, size_t other);
 
-/// Kinds of devices, links between them, and what is said of the problem as a whole.
-void addDevices(const OfferRequest &request, PlacementProblem &problem);
-/// What is assumed of the forms' choices besides degrees; `activations` may be offloaded.
-std::vector<std::string> assumedOfChoices(const PlacementProblem &problem, bool activations);
+/// Kinds of devices, links between them, and what is said of the problem as a whole. `prices`: by
+/// group, of calibrated machines.
+void addDevices(const OfferRequest &request, const std::vector<std::optional<FittedPrices>> &prices,
+                PlacementProblem &problem);
+/// What the problem takes for granted, in words, but for what was left out on the way; `dropped`:
+/// forms that another one makes needless.
+std::vector<std::string> assumptionsOf(const OfferRequest &request,
+                                       const std::vector<std::optional<FittedPrices>> &prices,
+                                       size_t dropped, const PlacementProblem &problem);
 /// Input of a step that comes no faster than its loaders deliver it: `leastStep`, or more of
 /// `perStep` where nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addLoading(const OfferRequest &request, const WorkGraph &work,

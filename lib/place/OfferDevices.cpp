@@ -11,14 +11,15 @@ int64_t picoseconds(Seconds time) { return static_cast<int64_t>(std::ceil(time.v
 
 } // namespace
 
-void addDevices(const OfferRequest &request, PlacementProblem &p) {
+void addDevices(const OfferRequest &request, const std::vector<std::optional<FittedPrices>> &prices,
+                PlacementProblem &p) {
   p.name = request.job;
   p.objective = request.objective;
   p.limits = request.limits;
   p.batch = request.batch;
   p.schedules = request.space.schedules;
   p.chunks = request.space.chunks;
-  p.mostStages = request.space.mostStages;
+  p.groups = request.space.groups;
   p.hidden = request.hidden;
   p.blockingTransfers = request.space.blockingTransfers;
   p.location = request.location;
@@ -39,9 +40,19 @@ void addDevices(const OfferRequest &request, PlacementProblem &p) {
     auto origin = memory.origins.find("capacity");
     kind.location =
         origin != memory.origins.end() ? origin->second.location : group.machine.location;
+    kind.counted = group.location;
     p.kinds.push_back(std::move(kind));
-    p.perMicrobatch = std::max(p.perMicrobatch, picoseconds(group.machine.host.microbatch));
-    p.perStep = std::max(p.perStep, picoseconds(group.machine.host.step));
+    const std::optional<FittedPrices> &fitted = prices[p.kinds.size() - 1];
+    const Machine::HostCost &host = group.machine.host;
+    p.perMicrobatch =
+        std::max(p.perMicrobatch, picoseconds(fitted ? fitted->perMicrobatch() : host.microbatch));
+    p.perStep = std::max(p.perStep, picoseconds(fitted ? fitted->perStep() : host.step));
+    if (fitted) { // of several calibrations, what hides less
+      calibrate::Hiding one = fitted->hiding();
+      bool isFirst = p.kinds.size() == 1;
+      p.hides = isFirst ? one.hides : std::min(p.hides, one.hides);
+      p.hidden = isFirst ? one.hidden : std::min(p.hidden, one.hidden);
+    }
   }
   auto line = [](const Network &network, double sharers) {
     double rate = endpointBandwidth(network, 2).value / network.oversubscription;
@@ -52,7 +63,9 @@ void addDevices(const OfferRequest &request, PlacementProblem &p) {
       const Cluster &a = request.groups[from], &b = request.groups[to];
       PlacementProblem::Link link;
       double sharers = static_cast<double>(std::max(a.devicesPerServer, b.devicesPerServer));
-      if (from == to && !a.fabric.levels.empty()) {
+      if (from == to && prices[from]) {
+        link = prices[from]->link();
+      } else if (from == to && !a.fabric.levels.empty()) {
         link.inside = line(a.fabric.levels.front(), 1);
         link.across = a.servers > 1 ? line(a.fabric.levels.back(), sharers) : link.inside;
       }
@@ -79,26 +92,6 @@ std::string addLoading(const OfferRequest &request, const WorkGraph &work,
                      "devices takes no time",
                      batch.value, static_cast<double>(takes) * 1e-12,
                      ahead > 0 ? "beside the step before it" : "before the step begins");
-}
-
-std::vector<std::string> assumedOfChoices(const PlacementProblem &problem, bool activations) {
-  std::vector<std::string> all;
-  bool ring = false, host = activations, divided = false;
-  for (const PlacementProblem::Form &form : problem.forms) {
-    ring |= form.ringOverlap;
-    host |= form.hostStates || form.hostWeights;
-    divided |= form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
-  }
-  if (ring)
-    all.push_back("tensor_overlap ring: products in as many pieces as devices take no longer, and "
-                  "exchanging a piece takes no core from them");
-  if (host)
-    all.push_back(
-        "offload: the link to the host carries both directions at once, and nothing but what "
-        "is offloaded; two buffers of a layer are on the device");
-  if (divided)
-    all.push_back("experts and tables that replicas divide are as busy on each of them");
-  return all;
 }
 
 } // namespace accord

@@ -30,8 +30,7 @@ bool later(const Configuration &a, const Configuration &b) {
 class Placer {
 public:
   Placer(const PlacementProblem &problem, const PlaceOptions &options)
-      : options_(options), space_(problem, MostSets), keeps_(space_),
-        all_(space_, options.fewestStages) {
+      : options_(options), space_(problem, MostSets), keeps_(space_), all_(space_) {
     answer_.gap = options.gap;
     answer_.stop = options.stop;
     answer_.budget = int64_t{5'000} << std::min(options.effort, 40u);
@@ -42,6 +41,7 @@ public:
       answer_.leave(0);
     answer_.leave(all_.left);
     count_ = all_.list.size();
+    begin();
     guess();
     bound();
     table();
@@ -58,6 +58,18 @@ public:
   }
 
 private:
+  void begin() {
+    const PlacementProblem &problem = space_.problem;
+    if (!options_.known || !faults(problem, *options_.known).empty())
+      return;
+    PlacementWorth worth = judge(problem, *options_.known);
+    if (!worth.fits || !meets(problem, worth))
+      return;
+    answer_.value = worth.value;
+    answer_.plan = *options_.known;
+    answer_.worth = std::move(worth);
+  }
+
   /// First plans of configurations that look good: by their bound and the closed form of what even
   /// stages wait, which bounds do not know of where devices differ or chunks are interleaved.
   void guess() {
@@ -66,8 +78,12 @@ private:
     std::sort(looked.begin(), looked.end(), [](auto &a, auto &b) { return later(b, a); });
     if (looked.size() > MostLooked)
       looked.resize(MostLooked);
-    for (const Configuration &one : looked)
-      for (int64_t p = one.fewest; p <= one.most; p *= 2) {
+    for (const Configuration &one : looked) {
+      std::vector<int64_t> groups;
+      for (int64_t p = one.fewest; p < one.most; p *= 2)
+        groups.push_back(p);
+      groups.push_back(one.most); // all devices
+      for (int64_t p : groups) {
         Configuration exact = one;
         exact.fewest = exact.most = p;
         auto m = static_cast<double>(one.microbatches);
@@ -77,6 +93,7 @@ private:
         if (!std::isinf(exact.bound))
           tried.push_back(std::move(exact));
       }
+    }
     std::sort(tried.begin(), tried.end(), [](auto &a, auto &b) { return later(b, a); });
     int64_t enough = answer_.budget - answer_.budget / 5;
     for (size_t i = 0; i < std::min(tried.size(), MostTried) && !answer_.over(); ++i)

@@ -18,7 +18,7 @@ struct PlaceOptions {
   /// open). The same effort gives the same result.
   unsigned effort = 10;
   double gap = 0;                          ///< stop when (value - bound) / value is at most this
-  int64_t fewestStages = 1;                ///< device groups in a row at least
+  const Placement *known = nullptr;        ///< a plan to begin with
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
   std::function<void(const PlaceProgress &)> progress; ///< called when a number changes
 };
@@ -43,6 +43,16 @@ bool meets(const PlacementProblem &problem, const PlacementWorth &worth);
 /// groups or in tensor or data parallelism, best first.
 std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const PlacementResult &result,
                                 size_t most = 5, const PlaceOptions &options = {});
+
+/// What the best plan found is worth where one limit gives way: a tenth more memory or devices of a
+/// kind (whole servers), bandwidth or anything that is limited, a pin left out. Forms are those
+/// that are offered.
+std::vector<Relaxation> whatIf(const PlacementProblem &problem, const PlacementResult &result,
+                               const PlaceOptions &options);
+/// This plan and those that use half as many devices at most, a quarter, …, or 3/4, half, 1/4 of
+/// its memory, without those that another one beats in devices, memory, time, energy and price.
+std::vector<Tradeoff> frontOf(const PlacementProblem &problem, const PlacementResult &result,
+                              const PlaceOptions &options);
 
 /// Of a problem without a plan: a smallest set of limits (memory and number of each kind's devices,
 /// limits, pins) that conflict, by deletion; each with the least relaxation of it alone that admits

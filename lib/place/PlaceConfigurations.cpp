@@ -6,11 +6,11 @@
 
 namespace accord::placing {
 
-Configurations::Configurations(const Space &space, int64_t fewestStages)
-    : space_(space), problem_(space.problem), fewest_(std::max<int64_t>(1, fewestStages)),
-      counts_(problem_.classes.size()) {
+Configurations::Configurations(const Space &space)
+    : space_(space), problem_(space.problem), counts_(problem_.classes.size()) {
   for (const PlacementProblem::Layer &layer : problem_.layers)
     ++counts_[layer.of];
+  listTogether();
   std::map<int64_t, std::vector<Id>> bySamples;
   for (Id form = 0; form < problem_.forms.size(); ++form) {
     rates_.push_back(ratesOf(problem_, form));
@@ -22,6 +22,46 @@ Configurations::Configurations(const Space &space, int64_t fewestStages)
   }
   for (const auto &[samples, with] : bySamples)
     forms(samples, with);
+}
+
+void Configurations::listTogether() {
+  std::map<std::pair<int64_t, Id>, std::vector<Id>> sets; // by stage, or by pin
+  for (Id layer = 0; layer < problem_.layers.size(); ++layer)
+    for (Id id : problem_.layers[layer].pins) {
+      const PlacementProblem::Pin &pin = problem_.pins[id];
+      if (pin.stage)
+        sets[{*pin.stage, 0}].push_back(layer);
+      if (pin.together)
+        sets[{-1, id}].push_back(layer);
+    }
+  for (auto &[key, layers] : sets) {
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    if (space_.linear) { // what is between them, too
+      Id first = layers.front(), last = layers.back();
+      layers.clear();
+      for (Id layer = first; layer <= last; ++layer)
+        layers.push_back(layer);
+    }
+    holds_.emplace_back();
+    for (Id form = 0; form < problem_.forms.size(); ++form)
+      holds_.back().push_back(fits(layers, form));
+  }
+}
+
+/// With one micro-batch in flight, and as little kept as can be.
+bool Configurations::fits(const std::vector<Id> &layers, Id form) const {
+  const PlacementProblem::Kind &kind = problem_.kinds[problem_.forms[form].kind];
+  int64_t bytes = 0, working = 0;
+  for (Id layer : layers) {
+    const auto &cost = problem_.cost(layer, form);
+    if (!cost || cost->keeps.empty() || !mayRunOn(problem_, layer, problem_.forms[form].kind))
+      return false;
+    int64_t kept = INT64_MAX, room = INT64_MAX;
+    for (const PlacementProblem::Keep &keep : cost->keeps)
+      kept = std::min(kept, keep.kept), room = std::min(room, keep.working);
+    bytes += cost->resident + kept, working = std::max(working, room);
+  }
+  return bytes + working <= kind.memory;
 }
 
 /// Which forms groups may have together: one of each kind, or any.
@@ -84,10 +124,8 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
   }
   if (problem_.limits.devices > 0)
     most = std::min(most, problem_.limits.devices / fewestDevices);
-  if (problem_.mostStages > 0)
-    most = std::min(most, problem_.mostStages);
-  int64_t fewest = std::max(fewest_, each ? static_cast<int64_t>(forms.size()) : 1);
-  auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+  int64_t fewest = each ? static_cast<int64_t>(forms.size()) : 1;
+  auto within = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
     int64_t most = MostPasses / chunks / microbatches;
     if (to > most) {
       Configuration beyond{
@@ -102,6 +140,12 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
     one.bound = boundOf(one);
     if (!std::isinf(one.bound))
       list.push_back(std::move(one));
+  };
+  auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+    if (problem_.groups.empty())
+      within(schedule, chunks, from, to);
+    for (const PlacementProblem::GroupRange &range : problem_.groups)
+      within(schedule, chunks, std::max(from, range.fewest), std::min(to, range.most));
   };
   auto schedules = problem_.schedules;
   std::sort(schedules.begin(), schedules.end());
@@ -175,6 +219,10 @@ double Configurations::deviceTime(const Configuration &configuration) const {
 }
 
 double Configurations::boundOf(const Configuration &configuration) const {
+  for (const std::vector<char> &holds : holds_)
+    if (std::none_of(configuration.forms.begin(), configuration.forms.end(),
+                     [&](Id form) { return holds[form] != 0; }))
+      return INFINITY;
   // The least of each layer in any of the forms.
   double total = 0, most = 0, joules = 0, resident = 0, ratio = 1, memory = 0;
   for (Id form : configuration.forms)

@@ -6,7 +6,7 @@ namespace accord::placing {
 
 class Configurations {
 public:
-  Configurations(const Space &space, int64_t fewestStages);
+  explicit Configurations(const Space &space);
 
   std::vector<Configuration> list;
   double left = INFINITY; ///< no plan of more than MostPasses is worth less
@@ -17,14 +17,17 @@ public:
 
 private:
   double deviceTime(const Configuration &configuration) const;
+  void listTogether();
+  bool fits(const std::vector<Id> &layers, Id form) const;
   void forms(int64_t samples, const std::vector<Id> &with);
   void add(int64_t microbatches, const std::vector<Id> &forms, bool each);
 
   const Space &space_;
   const PlacementProblem &problem_;
-  int64_t fewest_;
   std::vector<int64_t> counts_; ///< layers by class
   std::vector<Rates> rates_;    ///< by form
+  /// By set of layers that pins put into one stage, form: whether the form can hold it.
+  std::vector<std::vector<char>> holds_;
 };
 
 } // namespace accord::placing

@@ -76,7 +76,7 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
            }});
     }
     now = static_cast<double>(kind.devices);
-    all.push_back({fmt::format("devices of '{}'", kind.name), kind.location,
+    all.push_back({fmt::format("devices of '{}'", kind.name), kind.counted,
                    [k, room](PlacementProblem &p) {
                      p.kinds[k].devices = std::max(p.kinds[k].devices, static_cast<int64_t>(room));
                    },
@@ -87,23 +87,21 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
                    [now, name = kind.name](double amount) {
                      return fmt::format("{:.0f} more devices of '{}'", amount - now, name);
                    }});
-    bool pinned = std::any_of(problem.layers.begin(), problem.layers.end(),
-                              [&](const auto &layer) { return layer.pinned == k; });
-    if (pinned)
-      all.push_back({fmt::format("layers pinned to '{}'", kind.name),
-                     {},
-                     [k](PlacementProblem &p) {
-                       for (PlacementProblem::Layer &layer : p.layers)
-                         if (layer.pinned == k)
-                           layer.pinned.reset();
-                     },
-                     {},
-                     0,
-                     0,
-                     [name = kind.name](double) {
-                       return fmt::format("layers that are not pinned to '{}'", name);
-                     }});
   }
+  for (Id pin = 0; pin < problem.pins.size(); ++pin)
+    all.push_back({problem.pins[pin].text,
+                   problem.pins[pin].location,
+                   [pin](PlacementProblem &p) {
+                     p.pins[pin].kinds.clear();
+                     p.pins[pin].stage.reset();
+                     p.pins[pin].together = false;
+                   },
+                   {},
+                   0,
+                   0,
+                   [text = problem.pins[pin].text](double) {
+                     return fmt::format("leaving out '{}'", text);
+                   }});
   if (problem.limits.step > 0)
     all.push_back(
         {"step time", problem.location, [](PlacementProblem &p) { p.limits.step = 0; },
@@ -206,7 +204,10 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlaceOption
     }
     answer.conflicts.push_back(
         {all[i].what, all[i].location.file, all[i].location.line,
-         detail.empty() ? "more of it alone does not help" : "needs " + detail});
+         !all[i].set      ? fmt::format("leaving it out{}",
+                                        detail.empty() ? " alone does not help" : " would do")
+         : detail.empty() ? "more of it alone does not help"
+                          : "needs " + detail});
     if (!detail.empty())
       answer.relaxations.push_back(detail);
   }

@@ -91,7 +91,8 @@ std::optional<Shape::Middle> Shape::middle() const {
   while (found.last < size && layers[static_cast<size_t>(size - 1 - found.last)].of != of)
     ++found.last;
   for (int64_t i = found.first; i < size - found.last; ++i)
-    if (layers[static_cast<size_t>(i)].of != of || layers[static_cast<size_t>(i)].pinned)
+    if (layers[static_cast<size_t>(i)].of != of ||
+        !mayRunOn(problem_, static_cast<Id>(i), problem_.forms[configuration_.forms[0]].kind))
       return std::nullopt;
   if (stages_ < 2 || least < std::max(found.first, found.last))
     return std::nullopt;

@@ -28,7 +28,7 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
     return {};
   Space space(problem, 40'000);
   Keeps keeps(space);
-  Configurations all(space, options.fewestStages);
+  Configurations all(space);
   auto later = [](const Configuration &a, const Configuration &b) {
     return std::tie(a.bound, a.microbatches, a.schedule, a.chunks, a.fewest, a.forms) >
            std::tie(b.bound, b.microbatches, b.schedule, b.chunks, b.fewest, b.forms);

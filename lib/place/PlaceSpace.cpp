@@ -21,6 +21,15 @@ Sums &Sums::operator+=(const Sums &b) {
   return *this;
 }
 
+bool mayRunOn(const PlacementProblem &problem, Id layer, Id kind) {
+  for (Id pin : problem.layers[layer].pins) {
+    const std::vector<Id> &kinds = problem.pins[pin].kinds;
+    if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 Sums sumsOf(const PlacementProblem &problem, Id of, Id form) {
@@ -125,10 +134,15 @@ Space::Space(const PlacementProblem &given, size_t mostSets) : problem(given) {
   sums_.resize(problem.forms.size());
   std::vector<int64_t> counts(problem.classes.size());
   std::vector<std::vector<int64_t>> pins(problem.kinds.size(), counts);
-  for (const PlacementProblem::Layer &layer : problem.layers) {
+  for (Id id = 0; id < problem.layers.size(); ++id) {
+    const PlacementProblem::Layer &layer = problem.layers[id];
     ++counts[layer.of];
+    for (Id of : layer.pins)
+      if ((problem.pins[of].stage || problem.pins[of].together) &&
+          (pinned_.empty() || pinned_.back() != id))
+        pinned_.push_back(id);
     for (Id kind = 0; kind < problem.kinds.size(); ++kind)
-      pins[kind][layer.of] += layer.pinned && *layer.pinned != kind;
+      pins[kind][layer.of] += !mayRunOn(problem, id, kind);
   }
   for (Id form = 0; form < problem.forms.size(); ++form) {
     Sums all;
@@ -160,9 +174,38 @@ const std::vector<Sums> &Space::of(Id form) const {
     const PlacementProblem::Layer &layer = problem.layers[added_[node]];
     sums[node] = sums[below_[node]];
     sums[node] +=
-        layer.pinned && *layer.pinned != problem.forms[form].kind ? cannot : byClass[layer.of];
+        mayRunOn(problem, added_[node], problem.forms[form].kind) ? byClass[layer.of] : cannot;
   }
   return sums;
+}
+
+bool Space::pinsHold(int64_t stages, uint32_t node) const {
+  std::vector<char> &may = pinsHold_[stages];
+  if (!may.empty())
+    return may[node];
+  may.assign(nodes_, 1);
+  size_t pins = problem.pins.size();
+  std::vector<int64_t> all(pins);
+  for (Id layer : pinned_)
+    for (Id pin : problem.layers[layer].pins)
+      ++all[pin];
+  for (Id pin = 0; pin < pins; ++pin) {
+    const PlacementProblem::Pin &one = problem.pins[pin];
+    if (!one.stage && !one.together)
+      continue;
+    std::vector<int64_t> held(nodes_); // layers of it in a set
+    for (uint32_t at = 0; at < nodes_; ++at) {
+      if (at > 0) {
+        const std::vector<Id> &of = problem.layers[added_[at]].pins;
+        held[at] = held[below_[at]] + (std::find(of.begin(), of.end(), pin) != of.end());
+      }
+      if (one.stage)
+        may[at] &= held[at] == (*one.stage < stages ? all[pin] : 0);
+      if (one.together)
+        may[at] &= held[at] == 0 || held[at] == all[pin];
+    }
+  }
+  return may[node];
 }
 
 void Space::listPrefixes() { nodes_ = static_cast<uint32_t>(problem.layers.size() + 1); }

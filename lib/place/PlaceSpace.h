@@ -2,10 +2,14 @@
 // layers (what stages before a cut hold) and sums over them.
 #pragma once
 #include "lib/model/Placement.h"
+#include <map>
 
 namespace accord::placing {
 
 using Id = PlacementProblem::Id;
+
+/// Whether no pin of a layer keeps it from a kind.
+bool mayRunOn(const PlacementProblem &problem, Id layer, Id kind);
 
 /// Sums over a set of layers in one form. Recomputation is counted with the least of each layer.
 struct Sums {
@@ -48,6 +52,11 @@ public:
   int64_t count(uint32_t from, uint32_t to) const { return size_[to] - size_[from]; }
   std::vector<Id> layersBetween(uint32_t from, uint32_t to) const;
   bool holds(uint32_t from, uint32_t to, Id layer) const; ///< `layersBetween` has it
+  /// Whether pins let a number of stages hold just this set: all layers that are pinned to them,
+  /// none that are pinned to later ones, and of layers that have to be together all or none.
+  bool mayHold(int64_t stages, uint32_t node) const {
+    return pinned_.empty() || pinsHold(stages, node);
+  }
   /// Sets with one layer more.
   const std::vector<uint32_t> &above(uint32_t node) const {
     return above_.empty() ? none_ : above_[node];
@@ -70,7 +79,10 @@ private:
   std::vector<std::vector<uint32_t>> above_; ///< empty when linear
   std::vector<uint32_t> none_;
   const std::vector<Sums> &of(Id form) const;
+  bool pinsHold(int64_t stages, uint32_t node) const;
 
+  std::vector<Id> pinned_; ///< layers with a pin to a stage or to each other
+  mutable std::map<int64_t, std::vector<char>> pinsHold_; ///< by number of stages, node
   mutable std::vector<std::vector<Sums>> sums_; ///< by form, node; made when first asked for
   std::vector<Sums> all_;
   std::vector<int64_t> working_;

@@ -23,6 +23,10 @@ const char *name(Objective objective) {
     return "memory";
   case Objective::Energy:
     return "energy";
+  case Objective::Price:
+    return "price";
+  case Objective::TdpTime:
+    return "tdp_time";
   }
   return "throughput";
 }
@@ -54,6 +58,8 @@ void judge(Plan &plan, Objective objective, const Achieved &achieved) {
     plan.objectiveBound = bound > 0 ? static_cast<double>(plan.batch) / bound : achieved.throughput;
     return;
   case Objective::StepTime:
+  case Objective::Price: // of placements alone
+  case Objective::TdpTime:
     plan.objectiveValue = achieved.stepTime.value;
     plan.objectiveBound = bound;
     return;

@@ -31,9 +31,9 @@ struct Requirement {
   std::function<std::optional<std::string>(const Plan &, const Achieved &)> check;
 };
 
-enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy };
-const char *name(
-    Objective); ///< "throughput", "step_time", "memory", "energy": the names of Plan::objective
+enum class Objective : uint8_t { Throughput, StepTime, Memory, Energy, Price, TdpTime };
+const char *name(Objective); ///< "throughput", "step_time", "memory", "energy": the names of
+                             ///< Plan::objective; "price" and "tdp_time" of placements alone
 
 struct SingleDeviceRequest {
   std::string job;

@@ -93,6 +93,18 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
       result = candidate;
     }
   }
+  if (!result.empty() || name.size() < 3)
+    return result;
+  // "bert" for bert_large: what begins with it, else what has it in it; of several the shortest.
+  bool begins = false;
+  for (const std::string &candidate : candidates) {
+    size_t at = llvm::StringRef(candidate).find_insensitive(name);
+    if (at == llvm::StringRef::npos || candidate == name || (begins && at > 0))
+      continue;
+    if (result.empty() || (!begins && at == 0) || candidate.size() < result.size())
+      result = candidate;
+    begins |= at == 0;
+  }
   return result;
 }
 

@@ -77,7 +77,8 @@ private:
 };
 
 /// The candidate a misspelt name most likely stands for (edit distance at most a third of its
-/// length + 1, at least 1), or "" if none is near. Ties go to the first candidate.
+/// length + 1, at least 1), else the shortest that begins with it, or has it in it (of three
+/// letters at least), or "" if none is near. Ties go to the first candidate.
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
 
 } // namespace accord

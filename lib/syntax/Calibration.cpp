@@ -1,5 +1,6 @@
 #include "lib/syntax/Calibration.h"
 #include "lib/calibrate/CalibrationFile.h"
+#include "lib/cost/FromAccel.h"
 #include "lib/syntax/Parser.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
@@ -72,6 +73,13 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   state(machine, "kernel_floor", value(Parameter::KernelFloor), time, file);
   state(machine, "microbatch_cost", value(Parameter::MicrobatchCost), time, file);
   state(machine, "step_cost", value(Parameter::StepCost), time, file);
+  // The whole set, for costs that know all of its terms.
+  Builder builder(machine.getContext());
+  NamedAttrList all;
+  for (size_t i = 0; i < calibrate::kParameters; ++i)
+    all.set(calibrate::info(i).name, builder.getF64FloatAttr(calibration.value[i]));
+  machine->setAttr(kFittedAttribute, all.getDictionary(machine.getContext()));
+  machine->setAttr(kFittedFromAttribute, builder.getStringAttr(file));
   return true;
 }
 

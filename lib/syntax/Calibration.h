@@ -12,7 +12,8 @@ namespace accord {
 ///   square of product_wave elements and as deep as it is wide), vector cores: `efficiency` =
 ///   fp32_efficiency;
 /// - the farthest memory: `efficiency` = memory_efficiency, at most 1;
-/// - the machine: kernel_floor, microbatch_cost, step_cost.
+/// - the machine: kernel_floor, microbatch_cost, step_cost;
+/// and the whole set of parameters as the attribute `fitted` (Machine::fitted).
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
 bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at,
                       Diagnostics &diags);

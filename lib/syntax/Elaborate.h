@@ -49,6 +49,30 @@ struct PlacementLimit {
   SourceRange at;
 };
 
+/// Layers as a `require` names them: `block[0..47]`, `encoder.block`. All in whose name, cut at its
+/// points, these parts follow each other: each with its name, and an index in its range if it has
+/// one.
+struct LayerPattern {
+  struct Part {
+    std::string name;
+    std::optional<std::pair<int64_t, int64_t>> range;
+  };
+  std::vector<Part> parts;
+  SourceRange at;
+};
+
+/// A `require` of a training that says where layers may be: `block[0..47].device == a100_80g` (or
+/// `!=`), `embedding.stage == 0`, `block[3].stage == head.stage`.
+struct LayerPin {
+  enum class Of : uint8_t { On, NotOn, Stage, Together } of = Of::On;
+  std::vector<LayerPattern> layers; ///< two of `Together`, else one
+  std::string device;               ///< an accelerator
+  int64_t stage = 0;
+  SourceRange otherAt; ///< of the device or the stage
+  std::string text;    ///< as written, or its label
+  SourceRange at;
+};
+
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
   std::string name;                              ///< of the train block, else of the model
@@ -80,8 +104,12 @@ struct TrainingJob {
   std::vector<std::string> tables;         ///< "none", "rows", "columns"
   SourceRange offloadAt;
   std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
+  std::vector<LayerPin> pins;
+  double samples = 0, tokens = 0; ///< to train on; 0: not stated
+  SourceRange amountAt;
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
+  SourceRange objectiveAt; ///< where the file states it
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number
 };

@@ -168,6 +168,22 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
         }
     return op;
   }
+  size_t before = d.diags.errors();
+  for (const LayerPin &pin : job.pins)
+    d.diags
+        .error(Code::PlacementAlone, pin.at,
+               "where layers are is chosen on a cluster alone, by 'accord compile'")
+        .help("leave it out, or train on a cluster");
+  if (job.objective == Objective::Price || job.objective == Objective::TdpTime)
+    d.diags
+        .error(Code::PlacementAlone, job.objectiveAt,
+               "this is an objective on a cluster alone: of one device, less time is all of it")
+        .help("minimize step_time");
+  if (job.samples > 0 || job.tokens > 0)
+    job.assumptions.push_back(
+        "samples and tokens to train on: looked at in plans for a cluster alone");
+  if (d.diags.errors() > before)
+    return nullptr;
   if (d.requirements.empty())
     return op;
   mlir::ScopedDiagnosticHandler quiet(&d.context,

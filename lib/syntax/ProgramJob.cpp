@@ -81,6 +81,10 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   if (job.recomputeStated)
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
+  job.objectiveAt = settings.objectiveAt;
+  job.pins = std::move(settings.pins);
+  job.samples = settings.samples, job.tokens = settings.tokens;
+  job.amountAt = settings.amountAt;
   job.assumptions = std::move(settings.assumptions);
   if (settings.optimizer)
     job.optimizer = dnn::OptimizerKindAttr::get(&context, *settings.optimizer);

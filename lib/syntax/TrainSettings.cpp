@@ -1,4 +1,5 @@
 #include "lib/syntax/TrainSettings.h"
+#include "lib/syntax/Pins.h"
 #include <fmt/format.h>
 #include <map>
 
@@ -26,7 +27,8 @@ public:
   void read(const ast::Declaration &train) {
     std::map<std::string, SourceRange> seen;
     std::string meant; // by a key that is misspelt
-    const std::vector<std::string> keys{"batch", "precision", "optimizer", "data", "search"};
+    const std::vector<std::string> keys{"batch",  "precision", "optimizer", "samples",
+                                        "tokens", "data",      "search"};
     for (const ast::Entry &entry : train.entries) {
       if (auto *rule = entry.as<ast::Rule>()) {
         readRule(*rule, entry);
@@ -49,6 +51,8 @@ public:
         out.precision = precisionOf(evaluate(*pair->value, diags, lookup), context, diags);
       else if (pair && key->text == "optimizer")
         out.optimizer = optimizerOf(evaluate(*pair->value, diags, lookup), diags);
+      else if (pair && (key->text == "samples" || key->text == "tokens"))
+        amount(*key, evaluate(*pair->value, diags, lookup));
       else if (node && key->text == "search")
         search(*node);
       else if (node && key->text == "data")
@@ -60,7 +64,7 @@ public:
       else
         diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
             .suggest(meant = nearest(key->text, keys))
-            .help("keys of a training: batch, precision, optimizer, data, search");
+            .help(fmt::format("keys of a training: {}", fmt::join(keys, ", ")));
       if (entry.clauses().per)
         diags.error(Code::UnexpectedClause, entry.clauses().per->range,
                     fmt::format("'{}' of a training takes no 'per'", key->text));
@@ -83,7 +87,42 @@ private:
       out.batch = list->front();
   }
 
+  /// What to train on, all steps together: a number beyond 2^63 is none that anybody means.
+  void amount(const ast::Name &key, const Constant &value) {
+    if (value.failed())
+      return;
+    if (out.amountAt.valid()) {
+      diags
+          .error(Code::DuplicateKey, key.range,
+                 "how long to train is stated twice: in samples or in tokens")
+          .note(out.amountAt, "the first time");
+      return;
+    }
+    out.amountAt = key.range;
+    auto *number = value.as<Quantity>();
+    double count = number && number->dimensionless() ? number->toDouble() : 0;
+    if (!number || !number->dimensionless())
+      diags
+          .error(Code::WrongType, value.range,
+                 fmt::format("'{}' is a number, not {}", key.text, value.describe()))
+          .help(fmt::format("for example: {} = 300e9", key.text));
+    else if (!(count >= 1 && count <= 0x1p63))
+      diags.error(Code::OutOfRange, value.range,
+                  fmt::format("'{}' is 1 to 2^63, but this is {}", key.text, number->print()));
+    else
+      (key.text == "tokens" ? out.tokens : out.samples) = count;
+  }
+
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
+    if (rule.kind == ast::RuleKind::Require && isPin(*rule.expr)) {
+      if (auto pin = pinOf(*rule.expr, diags, lookup)) {
+        pin->text =
+            rule.label.empty() ? diags.sources().text(rule.expr->range).str() : rule.label.text;
+        pin->at = entry.range;
+        out.pins.push_back(std::move(*pin));
+      }
+      return;
+    }
     Constant value = evaluate(*rule.expr, diags, lookup);
     if (value.failed())
       return;
@@ -104,7 +143,7 @@ private:
           .note(objectiveAt, "the first is here");
       return;
     }
-    objectiveAt = entry.range;
+    objectiveAt = out.objectiveAt = entry.range;
     bool maximize = rule.kind == ast::RuleKind::Maximize;
     auto *word = value.as<Word>();
     llvm::StringRef name = word ? llvm::StringRef(word->text) : "";
@@ -116,13 +155,27 @@ private:
       out.objective = Objective::Energy;
     else if (!maximize && name == "device.memory")
       out.objective = Objective::Memory;
+    else if (!maximize && name == "price")
+      out.objective = Objective::Price;
+    else if (maximize && perTdp(value))
+      out.objective = Objective::TdpTime;
     else
       diags
           .error(Code::UnknownChoice, rule.expr->range,
                  fmt::format("{} is no objective of a training", value.describe()))
-          .suggest(nearest(
-              name, std::vector<std::string>{"throughput", "step_time", "energy", "device.memory"}))
-          .help("maximize throughput, or minimize step_time, energy or device.memory");
+          .suggest(nearest(name, std::vector<std::string>{"throughput", "step_time", "energy",
+                                                          "price", "device.memory"}))
+          .help("maximize throughput or throughput / power.tdp, or minimize step_time, energy, "
+                "price or device.memory");
+  }
+  /// throughput / power.tdp
+  static bool perTdp(const Constant &value) {
+    auto *call = value.as<CallValue>();
+    if (!call || call->name != "/" || call->arguments.size() != 2)
+      return false;
+    auto *over = call->arguments[0].second->as<Word>(),
+         *under = call->arguments[1].second->as<Word>();
+    return over && under && over->text == "throughput" && under->text == "power.tdp";
   }
 
   /// How the step is shared: whether the machine can do that is asked when it is known.

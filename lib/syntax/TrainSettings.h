@@ -25,6 +25,10 @@ struct TrainSettings {
       tables; ///< see `TrainingJob`
   SourceRange offloadAt;
   std::optional<Objective> objective;
+  SourceRange objectiveAt;
+  std::vector<LayerPin> pins;
+  double samples = 0, tokens = 0; ///< to train on; 0: not stated
+  SourceRange amountAt;
   std::vector<std::pair<Constant, const ast::Entry *>> requirements;
   std::vector<std::string> assumptions;
 };

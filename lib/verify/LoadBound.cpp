@@ -11,7 +11,8 @@ namespace {
 
 using Id = LoadProblem::Id;
 using Says = LoadBoundProof::Says;
-constexpr size_t kMostSets = 500'000;
+constexpr size_t kMostWords = 1 << 23; ///< of all sets together
+constexpr size_t kMostBlocks = 20'000; ///< as deep as a stage's blocks are added
 
 /// Nodes that must share a stage as one, in an order in which no arc points back.
 class Blocks {
@@ -148,6 +149,8 @@ public:
       proof.how = "all work on all accelerators";
       return proof;
     }
+    if (n > kMostBlocks)
+      return proof;
     std::vector<Sets> bySize(n + 1);
     Set none(words);
     bySize[0][none] = {{0, 0}};
@@ -155,7 +158,7 @@ public:
       for (const auto &[set, uses] : bySize[nodes])
         for (const Use &use : uses) {
           from(set, use, bySize);
-          if (steps > effort || kept > kMostSets) {
+          if (steps > effort || kept * words > kMostWords) {
             proof.steps = steps;
             return proof;
           }
@@ -192,6 +195,7 @@ private:
   void from(const Set &set, const Use &use, std::vector<Sets> &bySize) {
     done = set, used = use, out = &bySize;
     blocked = waits;
+    steps += n / 16;
     doneTime = 0, size = 0;
     for (Id i = 0; i < n; ++i)
       if (has(set, i)) {

@@ -23,7 +23,7 @@ struct LoadBoundProof {
 ///    out once its time or memory alone is too much, and a set whose rest is more than the devices
 ///    left can do. Where stages have replicas they are built from the last one, as their memory
 ///    depends on the accelerators behind them.
-/// At most `effort` stages are looked at, and half a million sets kept.
+/// At most `effort` stages are looked at, 64 MiB of sets kept, and 20,000 nodes read.
 LoadBoundProof proveLoadBound(const LoadProblem &problem, int64_t bound,
                               uint64_t effort = 20'000'000);
 

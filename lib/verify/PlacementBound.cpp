@@ -76,7 +76,8 @@ private:
 
   int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
   bool allowed(const Configuration &c, int64_t groups) const {
-    return c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0);
+    return p.mayHaveGroups(groups) &&
+           (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
   }
 
   /// Per second, of one group; energy: when idle.
@@ -104,7 +105,7 @@ private:
       double least = INFINITY, leastJoules = INFINITY, leastPaid = INFINITY;
       for (Id f : c.forms) {
         const auto &cost = p.cost(l, f);
-        if (!cost || (p.layers[l].pinned && *p.layers[l].pinned != p.forms[f].kind))
+        if (!cost || !mayBeOn(p, l, p.forms[f].kind))
           continue;
         int64_t again = INT64_MAX;
         for (const auto &keep : cost->keeps)
@@ -226,13 +227,17 @@ private:
            (p.limits.devices == 0 || all <= p.limits.devices);
   }
 
-  /// False: too much work. `groups` matters to ZB-H1 alone.
+  /// False: too much work. `groups` matters to ZB-H1 and to layers that are pinned to a stage
+  /// alone.
   bool tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
     size_t sets = cuts.size();
     table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
-    table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
+    if (cuts.mayCut(sets - 1, groups))
+      table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
     for (size_t k = 1; k < table.size(); ++k)
-      for (size_t to = sets; to-- > 1;)
+      for (size_t to = sets; to-- > 1;) {
+        if (!table[k - 1][to].empty() && !cuts.mayCut(to, groups - static_cast<int64_t>(k) + 1))
+          table[k - 1][to].clear();
         for (const State &rest : table[k - 1][to])
           for (Id form : c.forms) {
             if (!roomFor(rest.used, form))
@@ -259,6 +264,7 @@ private:
                 merge(table[k][from], std::move(state));
             }
           }
+      }
     return true;
   }
   void merge(std::vector<State> &states, State state) {
@@ -282,7 +288,7 @@ private:
       double least = INFINITY;
       for (const State &state : states)
         least = std::min(least, valueOf(state));
-      if (!reaches(least))
+      if (allowed(c, groups) && !reaches(least))
         open.push_back({at, groups, least});
     };
     if (c.chunks > 1) {
@@ -301,8 +307,10 @@ private:
       return true;
     }
     Table table;
-    if (c.schedule == PipelineSchedule::ZeroBubble) {
+    if (c.schedule == PipelineSchedule::ZeroBubble || cuts.numbered()) {
       for (int64_t groups = 1; groups <= most; ++groups) {
+        if (!allowed(c, groups))
+          continue;
         if (!tabulate(c, groups, table, 0.5))
           return false;
         leave(groups, table[static_cast<size_t>(groups)][0]);
@@ -351,7 +359,8 @@ private:
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent();
            ++to) {
         ++work;
-        if (!cuts.contains(to, from) || (c.chunks > 1 && !even(from, to, stages)) ||
+        if (!cuts.contains(to, from) || !cuts.mayCut(to, static_cast<int64_t>(at) + 1) ||
+            (c.chunks > 1 && !even(from, to, stages)) ||
             (c.chunks == 1 && table[stages - at - 1][to].empty()))
           continue;
         chosen.push_back({from, to, form});

@@ -106,8 +106,8 @@ int64_t mostGroups(const PlacementProblem &p, const Configuration &c) {
     groups += p.kinds[k].devices / least[k];
   if (p.limits.devices > 0)
     groups = std::min(groups, p.limits.devices / fewest);
-  if (p.mostStages > 0)
-    groups = std::min(groups, p.mostStages);
+  if (!p.groups.empty())
+    groups = std::min(groups, p.groups.back().most);
   return std::min(groups, static_cast<int64_t>(p.layers.size()) / c.chunks);
 }
 

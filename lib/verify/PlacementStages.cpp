@@ -110,6 +110,16 @@ private:
 
 PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
   size_t n = problem.layers.size();
+  for (Id id = 0; id < problem.pins.size(); ++id) {
+    std::vector<Id> under;
+    for (Id l = 0; l < n; ++l)
+      if (std::count(problem.layers[l].pins.begin(), problem.layers[l].pins.end(), id))
+        under.push_back(l);
+    if (problem.pins[id].stage)
+      pins.push_back({problem.pins[id].stage, under}), pinsNumber = true;
+    if (problem.pins[id].together)
+      pins.push_back({std::nullopt, under});
+  }
   std::vector<char> follows(n);
   for (const auto &edge : problem.edges)
     if (edge.to == edge.from + 1)
@@ -154,6 +164,22 @@ std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
       if ((sets[to] & ~sets[from]) >> l & 1)
         list.push_back(l);
   return list;
+}
+
+bool PlacementCuts::mayCut(size_t set, int64_t stages) const {
+  for (const auto &[stage, under] : pins)
+    for (Id l : under)
+      if (has(set, l) != (stage ? *stage < stages : has(set, under.front())))
+        return false;
+  return true;
+}
+
+bool mayBeOn(const PlacementProblem &problem, Id layer, Id kind) {
+  for (Id id : problem.layers[layer].pins)
+    if (const auto &kinds = problem.pins[id].kinds; !kinds.empty())
+      if (!std::binary_search(kinds.begin(), kinds.end(), kind))
+        return false;
+  return true;
 }
 
 int64_t StageLeast::finish(const PlacementProblem &p, int64_t computedAgain) const {
@@ -213,7 +239,7 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   int64_t gradients = 0, weights = 0;
   for (Id l : layers) {
     const auto &cost = p.cost(l, form);
-    if (!cost || (p.layers[l].pinned && *p.layers[l].pinned != f.kind))
+    if (!cost || !mayBeOn(p, l, f.kind))
       return least;
     int64_t again = INT64_MAX;
     for (const auto &keep : cost->keeps)

@@ -21,9 +21,17 @@ public:
     return isChain ? other <= set : (sets[other] & ~sets[set]) == 0;
   }
   std::vector<Id> layers(size_t from, size_t to) const;
+  /// Whether pins let the first `stages` stages have just this set.
+  bool mayCut(size_t set, int64_t stages) const;
+  /// Whether a pin names a stage.
+  bool numbered() const { return pinsNumber; }
 
 private:
-  bool isChain = true;
+  bool has(size_t set, Id layer) const {
+    return isChain ? layer < set : (sets[set] >> layer & 1) != 0;
+  }
+  bool isChain = true, pinsNumber = false;
+  std::vector<std::pair<std::optional<int64_t>, std::vector<Id>>> pins; ///< stage, or together
   size_t count = 0;
   std::vector<uint64_t> sets;
 };
@@ -41,6 +49,10 @@ struct StageLeast {
   int64_t pass() const { return forward + backward + weight; }
   int64_t finish(const PlacementProblem &p, int64_t computedAgain) const;
 };
+
+/// Whether pins let a layer be on a kind of devices.
+bool mayBeOn(const PlacementProblem &problem, PlacementProblem::Id layer,
+             PlacementProblem::Id kind);
 
 class StageCosts {
 public:

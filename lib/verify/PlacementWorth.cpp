@@ -53,7 +53,7 @@ public:
                            where[edge.to]),
                p.layers[edge.from].location);
     if (readable)
-      devices();
+      devices(), pins();
     return std::move(issues);
   }
 
@@ -87,7 +87,12 @@ private:
         report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even",
                                     fewest->layers.size(), most->layers.size()));
     }
-    if (p.mostStages > 0 && groups > static_cast<uint64_t>(p.mostStages))
+    if (!std::any_of(p.groups.begin(), p.groups.end(),
+                     [&](const PlacementProblem::GroupRange &r) {
+                       return groups >= static_cast<uint64_t>(r.fewest) &&
+                              groups <= static_cast<uint64_t>(r.most);
+                     }) &&
+        !p.groups.empty())
       report("A0950",
              fmt::format("{} groups of devices in a row, at most {} may be", groups, p.mostStages));
   }
@@ -135,13 +140,34 @@ private:
                fmt::format("layer '{}' keeps choice {} of {}", p.layers[l].name, stage.keeps[i],
                            cost->keeps.size()),
                p.layers[l].location);
-      if (p.layers[l].pinned && *p.layers[l].pinned != form.kind)
-        report("A0950",
-               fmt::format("layer '{}' is on '{}', but pinned to '{}'", p.layers[l].name,
-                           p.kinds[form.kind].name, p.kinds[*p.layers[l].pinned].name),
-               p.layers[l].location);
     }
     return true;
+  }
+
+  void pins() {
+    for (Id id = 0; id < p.pins.size(); ++id) {
+      const auto &pin = p.pins[id];
+      std::set<size_t> stages;
+      std::set<Id> kinds(pin.kinds.begin(), pin.kinds.end());
+      auto against = [&](Id l, const std::string &what) {
+        report("A0950",
+               fmt::format("layer '{}' {}, against '{}'", p.layers[l].name, what, pin.text),
+               pin.location);
+      };
+      for (Id l = 0; l < p.layers.size(); ++l) {
+        const auto &of = p.layers[l].pins;
+        if (where[l] == kNowhere || !std::binary_search(of.begin(), of.end(), id))
+          continue;
+        const auto &form = p.forms[plan.stages[where[l]].form];
+        if (!kinds.empty() && !kinds.count(form.kind))
+          against(l, fmt::format("is on '{}'", p.kinds[form.kind].name));
+        if (pin.stage && *pin.stage != static_cast<int64_t>(where[l]))
+          against(l, fmt::format("is in stage {}", where[l]));
+        stages.insert(where[l]);
+        if (pin.together && stages.size() == 2)
+          against(l, fmt::format("is in stage {}, others of it in {}", where[l], *stages.begin()));
+      }
+    }
   }
 
   void devices() {

@@ -116,13 +116,13 @@ TEST(CalibrateStepTime, OneProductByHand) {
   x[at(Parameter::StepCost)] = 7;
   double wave = 1 + 0.25 / (1 + 100.0 / 8192);
   EXPECT_NEAR(stepTime(c, x).total, 3 * (2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3) + 0.5) + 7, 1e-9);
-  // A stage of half the blocks: m + p - 1 of them follow one another.
+  // A stage of half the blocks: m + p - 1 of them follow one another, each started by the host.
   p.blocks = 8;
   layout.pipeline = 2;
   Candidate two = std::get<Candidate>(candidateOf(p, layout, machine(), false));
   double stage = 4 * 2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3);
   x[at(Parameter::LinkLatency)] = 1e-12;
-  EXPECT_NEAR(stepTime(two, x).total, (3 + 1) * stage + 3 * 0.5 + 7, 1e-6);
+  EXPECT_NEAR(stepTime(two, x).total, (3 + 1) * (stage + 0.5) + 7, 1e-6);
 }
 
 TEST(CalibrateStepTime, AllReduceOfThePublishedFit) {

@@ -35,7 +35,8 @@ void keepEverywhere(PlacementPlan &plan, uint32_t keep) {
 
 } // namespace
 
-// Megatron-LM's arguments and what they mean: megatron/training/arguments.py, core 0.13.
+// Megatron-LM's arguments and what they mean: megatron/training/arguments.py and the configurations
+// that it makes arguments of, core 0.13 to 0.20.
 TEST(EmitLaunch, MegatronDegrees) {
   test::PlacementShape shape;
   shape.zero = 1;
@@ -43,7 +44,8 @@ TEST(EmitLaunch, MegatronDegrees) {
   for (const char *argument :
        {"--tensor-model-parallel-size 8", "--pipeline-model-parallel-size 8", "--sequence-parallel",
         "--micro-batch-size 1", "--global-batch-size 1536", "--use-distributed-optimizer",
-        "--num-layers 96", "--recompute-granularity selective", "--bf16", "--optimizer adam"})
+        "--overlap-grad-reduce", "--overlap-param-gather", "--num-layers 96",
+        "--recompute-granularity selective", "--bf16", "--optimizer adam"})
     EXPECT_THAT(made.arguments, Contains(argument));
   EXPECT_THAT(made.arguments, Not(Contains(HasSubstr("virtual"))));
   EXPECT_THAT(made.arguments, Not(Contains(HasSubstr("layout"))));
@@ -52,6 +54,7 @@ TEST(EmitLaunch, MegatronDegrees) {
   made = megatron(test::gptPlacement(shape));
   EXPECT_THAT(made.arguments, Contains("--num-layers-per-virtual-pipeline-stage 4"));
   EXPECT_THAT(made.arguments, Not(Contains(HasSubstr("distributed-optimizer"))));
+  EXPECT_THAT(made.arguments, Not(Contains("--overlap-param-gather")));
 }
 
 TEST(EmitLaunch, MegatronUnevenStages) {

@@ -42,7 +42,9 @@ TEST(EmitPlacement, CertificateComesBackBitForBit) {
     PlacementPlan plan = test::fullPlacement(shape);
     plan.problem.hidden = 0.1 + 0.2;
     plan.problem.links[0].across.perByte = 5e-324;
-    plan.problem.layers[1].pinned = 0;
+    plan.problem.pins = {{"on \"a\"", {0}, {}, false, {"job.dnn", 3, 2}},
+                         {"together", {}, 7, true, {}}};
+    plan.problem.kinds[0].counted = {"one.accel", 4, 1};
     plan.problem.limits = {1, 0.5, 2, 3, 4};
     plan.model = "a \"model\" \\ with\nlines";
     auto back = placementFromCertificate(certificate(plan), "placement.json");
@@ -50,7 +52,10 @@ TEST(EmitPlacement, CertificateComesBackBitForBit) {
     EXPECT_EQ(certificate(*back), certificate(plan));
     EXPECT_EQ(back->problem.hidden, 0.1 + 0.2);
     EXPECT_EQ(back->problem.links[0].across.perByte, 5e-324);
-    EXPECT_EQ(back->problem.layers[1].pinned, std::optional<uint32_t>(0));
+    EXPECT_EQ(back->problem.pins[0].kinds, std::vector<uint32_t>{0});
+    EXPECT_EQ(back->problem.pins[0].location.line, 3u);
+    EXPECT_EQ(back->problem.pins[1].stage, std::optional<int64_t>(7));
+    EXPECT_TRUE(back->problem.pins[1].together);
     EXPECT_EQ(back->problem.layers.size(), plan.problem.layers.size());
     EXPECT_EQ(back->problem.limits.price, 4);
     EXPECT_FALSE(back->problem.classes[2].costs.back());
@@ -213,7 +218,7 @@ TEST(EmitPlacement, RunsOfLayers) {
   PlacementProblem p;
   for (const char *name : {"in", "block[8]", "block[9]", "block[10]", "block[12]", "h.0.mlp",
                            "h.1.mlp", "h.1.attention", "x01", "x02", "out"})
-    p.layers.push_back({name, 0, std::nullopt, {}});
+    p.layers.push_back({name, 0, {}, {}});
   std::vector<uint32_t> all(p.layers.size());
   std::iota(all.begin(), all.end(), 0u);
   EXPECT_EQ(layerRuns(p, all),

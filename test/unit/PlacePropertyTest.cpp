@@ -99,7 +99,7 @@ TEST(PlaceProperty, MoreChoicesAreNeverWorse) {
                          PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubble};
         },
         [](auto &p) { p.chunks.push_back(4); },
-        [](auto &p) { p.mostStages = 0; },
+        [](auto &p) { p.groups.clear(); },
         [](auto &p) { p.sameForm = false; },
         [](auto &p) { p.limits.step = 0; },
         [](auto &p) {

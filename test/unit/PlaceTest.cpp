@@ -316,9 +316,11 @@ TEST(Place, OrderOfKindsAndFormsDoesNotMatter) {
     auto last = static_cast<uint32_t>(problem.kinds.size() - 1);
     for (auto &form : turned.forms)
       form.kind = last - form.kind;
-    for (auto &layer : turned.layers)
-      if (layer.pinned)
-        layer.pinned = last - *layer.pinned;
+    for (auto &pin : turned.pins) {
+      for (uint32_t &kind : pin.kinds)
+        kind = last - kind;
+      std::sort(pin.kinds.begin(), pin.kinds.end());
+    }
     double value = valueOf(problem);
     if (std::isinf(value))
       EXPECT_TRUE(std::isinf(valueOf(turned))) << "seed " << seed;

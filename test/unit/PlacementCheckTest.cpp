@@ -68,8 +68,11 @@ TEST(PlacementCheck, NothingThere) {
 
 TEST(PlacementCheck, IdsOutOfRange) {
   EXPECT_EQ(after([](P p) { p.layers[0].of = 1; }), "layer 'first' is of class 1, there are 1");
-  EXPECT_EQ(after([](P p) { p.layers[0].pinned = 2; }),
-            "layer 'first' is pinned to kind 2, there are 2");
+  EXPECT_EQ(after([](P p) { p.layers[0].pins = {0}; }), "layer 'first' lists pin 0 of 0");
+  EXPECT_EQ(after([](P p) { p.pins = {{"here", {2}, {}, false, {}}}; }),
+            "'here' lists kind 2 of 2");
+  EXPECT_NE(after([](P p) { p.pins = {{"here", {}, -1, false, {}}}; }).find("the stage of a pin"),
+            std::string::npos);
   EXPECT_EQ(after([](P p) { p.forms[0].kind = 9; }), "form 0: on kind 9, there are 2");
   EXPECT_EQ(after([](P p) { p.edges[1].to = 3; }), "an edge from layer 1 to 3 of 3");
   EXPECT_EQ(after([](P p) { p.edges[1] = {2, 1, 0}; }), "an edge from layer 2 to 1 of 3");
@@ -96,7 +99,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
   auto cost = [](P p) -> PlacementProblem::Cost & { return *p.classes[0].costs[1]; };
   std::vector<std::function<int64_t &(P)>> whole{
       [](P p) -> int64_t & { return p.batch; },
-      [](P p) -> int64_t & { return p.mostStages; },
+      [](P p) -> int64_t & { return p.groups = {{1, 1}}, p.groups[0].fewest; },
       [](P p) -> int64_t & { return p.perMicrobatch; },
       [](P p) -> int64_t & { return p.perStep; },
       [](P p) -> int64_t & { return p.chunks[0]; },
@@ -127,6 +130,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
       EXPECT_NE(after([&](P p) { whole[i](p) = bad; }), "") << i << " " << bad;
   std::vector<std::function<double &(P)>> real{
       [](P p) -> double & { return p.hidden; },
+      [](P p) -> double & { return p.hides; },
       [](P p) -> double & { return p.limits.watts; },
       [](P p) -> double & { return p.limits.joules; },
       [](P p) -> double & { return p.limits.price; },
@@ -143,6 +147,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
     for (double bad : {-1.0, kNan, double(INFINITY), 1e300})
       EXPECT_NE(after([&](P p) { real[i](p) = bad; }), "") << i << " " << bad;
   EXPECT_NE(after([](P p) { p.hidden = 1.5; }), "");
+  EXPECT_NE(after([](P p) { p.hides = 1.5; }), "");
 }
 
 /// What is in range alone, but not in sum over layers, micro-batches or transfers.

@@ -52,7 +52,9 @@ public:
       bool interleaved = schedule == PipelineSchedule::Interleaved;
       for (int64_t v : interleaved ? p_.chunks : std::vector<int64_t>{1})
         for (int64_t p = interleaved ? 2 : 1; p * v <= n_ && v >= (interleaved ? 2 : 1); ++p) {
-          if (p_.mostStages > 0 && p > p_.mostStages)
+          if (!p_.groups.empty() &&
+              std::none_of(p_.groups.begin(), p_.groups.end(),
+                           [&](auto &range) { return range.fewest <= p && p <= range.most; }))
             continue;
           std::vector<int64_t> counts;
           for (const auto &form : p_.forms)

@@ -72,10 +72,10 @@ PlacementPlan gptPlacement(const PlacementShape &shape) {
     p.classes[2].costs.push_back(end(form, true));
   }
   p.classes[2].costs.back().reset(); // cannot run so
-  p.layers.push_back({"embedding", 0, std::nullopt, {"gpt3.dnn", 4, 3}});
+  p.layers.push_back({"embedding", 0, {}, {"gpt3.dnn", 4, 3}});
   for (int64_t i = 0; i < shape.blocks; ++i)
-    p.layers.push_back({"block[" + std::to_string(i) + "]", 1, std::nullopt, {"gpt3.dnn", 5, 3}});
-  p.layers.push_back({"head", 2, std::nullopt, {"gpt3.dnn", 6, 3}});
+    p.layers.push_back({"block[" + std::to_string(i) + "]", 1, {}, {"gpt3.dnn", 5, 3}});
+  p.layers.push_back({"head", 2, {}, {"gpt3.dnn", 6, 3}});
   for (uint32_t i = 1; i < p.layers.size(); ++i)
     p.edges.push_back({i - 1, i, 2 * 2048 * 12288});
   p.links = {{{5e6, 4}, {10e6, 45}}};
@@ -131,6 +131,11 @@ PlacementPlan fullPlacement(const PlacementShape &shape) {
   }
   plan.whatIf = {{"memory of 'a100_80g' + 10 %", plan.result.value * 0.97},
                  {"network between servers + 10 %", plan.result.value * 0.985}};
+  plan.front = {{"this plan", *plan.result.plan, plan.result.worth}};
+  for (const RunnerUp &other : plan.runnersUp)
+    plan.front.push_back({"at most 512 devices", other.plan, other.worth});
+  plan.samples = 146'484'375, plan.sequence = 2048; // 300e9 tokens
+  plan.sizes = {{"hidden", 12288}, {"seq", 2048}};  // the number of heads has another name
   plan.assumptions = {"collectives of a layer do not overlap with it",
                       "all devices of a kind run at one speed"};
   return plan;

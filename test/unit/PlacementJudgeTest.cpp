@@ -149,6 +149,9 @@ TEST(PlacementJudge, ExchangeOfGradients) {
   EXPECT_EQ(worthOf(p, inStages(p, 1, 0)).step, work + 200'000'100 + 10);
   p.hidden = 0.5; // of 2 * 20 us
   EXPECT_EQ(worthOf(p, inStages(p, 1, 0)).step, work + 180'000'100 + 10);
+  p.hides = 0.05; // 10.000005 us of it can hide
+  EXPECT_EQ(worthOf(p, inStages(p, 1, 0)).step, work + 190'000'095 + 10);
+  p.hides = 1;
   p.kinds[0].perServer = 4; // four replicas together
   EXPECT_EQ(worthOf(p, inStages(p, 1, 0)).step, work + 1'980'000'000 + 10);
 }

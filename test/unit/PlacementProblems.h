@@ -108,7 +108,9 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
     layer.name = "layer" + std::to_string(i);
     layer.of = static_cast<uint32_t>(below(static_cast<int64_t>(classes)));
     if (one(20))
-      layer.pinned = static_cast<uint32_t>(below(static_cast<int64_t>(kinds)));
+      layer.pins.push_back(static_cast<uint32_t>(problem.pins.size())),
+          problem.pins.push_back(
+              {"pin", {static_cast<uint32_t>(below(static_cast<int64_t>(kinds)))}, {}, false, {}});
     problem.layers.push_back(layer);
   }
   int64_t shape = below(3); // chain, tree, DAG
@@ -136,7 +138,10 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   if (problem.schedules.empty())
     problem.schedules.push_back(PipelineSchedule::OneFOneB);
   problem.chunks = one(2) ? std::vector<int64_t>{2} : std::vector<int64_t>{2, 3};
-  problem.mostStages = one(4) ? 1 + below(4) : 0;
+  if (one(4))
+    problem.groups = {{1, 1 + below(4)}};
+  else if (one(4))
+    problem.groups = {{1, 1 + below(2)}, {4, 4 + below(3)}};
   problem.sameForm = !one(3);
   problem.blockingTransfers = one(2);
   problem.hidden = one(2) ? 0 : one(2) ? 0.5 : 1;
@@ -144,6 +149,7 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
   problem.perStep = one(2) ? 0 : below(50);
   problem.objective =
       one(2) ? PlacementObjective::StepTime : static_cast<PlacementObjective>(below(4));
+  problem.hides = one(2) ? 1 : one(4) ? 0 : 0.7;
   addOtherChoices(problem, seed);
   return problem;
 }

@@ -73,7 +73,12 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayer
     layer.name = "l" + std::to_string(l);
     layer.of = static_cast<uint32_t>(static_cast<size_t>(pick(0, 9)) % classes);
     if (pick(0, 20) == 0)
-      layer.pinned = static_cast<uint32_t>(pick(0, static_cast<int64_t>(kinds) - 1));
+      layer.pins.push_back(static_cast<uint32_t>(p.pins.size())),
+          p.pins.push_back({"pin",
+                            {static_cast<uint32_t>(pick(0, static_cast<int64_t>(kinds) - 1))},
+                            {},
+                            false,
+                            {}});
     p.layers.push_back(layer);
   }
   int64_t shape = pick(0, 3); // 0, 1: chain · 2: with edges that skip · 3: DAG
@@ -88,7 +93,10 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned mostLayer
   if (p.schedules.empty())
     p.schedules = {PipelineSchedule::OneFOneB};
   p.chunks = {2};
-  p.mostStages = pick(0, 3) == 0 ? 2 : 0;
+  if (int64_t way = pick(0, 3); way == 0)
+    p.groups = {{1, 2}};
+  else if (way == 1)
+    p.groups = {{1, 1}, {3, 4}};
   p.sameForm = pick(0, 2) > 0;
   p.blockingTransfers = pick(0, 1);
   p.hidden = pick(0, 1) ? 0.5 : 0;

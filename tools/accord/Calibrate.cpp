@@ -5,6 +5,7 @@
 #include "lib/calibrate/CalibrationJson.h"
 #include "lib/calibrate/Runs.h"
 #include "lib/emit/JsonText.h"
+#include "lib/place/Published.h"
 #include "lib/syntax/Parser.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -23,7 +24,8 @@ using namespace calibrate;
 struct CalibrateOptions {
   std::string rows, target, output, check;
   std::vector<std::string> where;
-  std::string accuracy; ///< "page", "gates" or nothing
+  std::string accuracy;   ///< "page", "gates" or nothing
+  std::string placements; ///< "page", "forced" or nothing
   bool json = false;
 };
 
@@ -53,6 +55,12 @@ public:
     progress("fitting");
     if (!options.accuracy.empty()) {
       llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
+      return finish(kDone);
+    }
+    if (!options.placements.empty()) {
+      PublishedOptions how;
+      how.choose = options.placements == "page";
+      llvm::outs() << publishedPage(profiler, *rows, prepared, how);
       return finish(kDone);
     }
     return options.check.empty() ? fitAll() : checkAll(profiler);
@@ -187,6 +195,11 @@ void addCalibrate(CLI::App &app, int &status) {
       ->add_flag("--accuracy{page}", options->accuracy,
                  "Print docs/accuracy.md for these rows; =gates: only its first table")
       ->check(CLI::IsMember({"page", "gates"}));
+  command
+      ->add_flag("--placements{page}", options->placements,
+                 "Print docs/published.md for these rows: the configurations that were run, judged "
+                 "as placements; =forced: without the plans that would be chosen")
+      ->check(CLI::IsMember({"page", "forced"}));
   addJson(*command, options->json);
   command->footer(
       "Example: accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");

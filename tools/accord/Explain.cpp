@@ -45,7 +45,9 @@ int explainPlacement(const std::string &what, const std::string &layer, bool jso
     return kWrongInput;
   TextStyle style = styleFor(json);
   if (layer.empty())
-    return print(placementSummary(*plan, {}, style) + stageTable(*plan, style), json, "explain");
+    return print(placementSummary(*plan, {.sequence = {}, .report = {}, .proof = true}, style) +
+                     stageTable(*plan, style),
+                 json, "explain");
   auto text = explainLayer(*plan, layer, style);
   return text ? print(*text, json, "explain")
               : refuse(Code::UnknownName, what + ": " + llvm::toString(text.takeError()), json,

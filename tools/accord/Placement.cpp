@@ -9,6 +9,8 @@
 #include "lib/support/Version.h"
 #include "lib/syntax/ElaborateAccel.h"
 #include "tools/accord/PlacementChoices.h"
+#include "tools/accord/PlacementPins.h"
+#include "tools/accord/Session.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -151,7 +153,7 @@ Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int6
   return Issue{"A0705", problem, {}, {}};
 }
 
-std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int64_t>> &pipelines) {
+std::optional<Offer> Session::offerPlacement() {
   auto chosen = choicesOf(*this);
   if (!chosen)
     return std::nullopt;
@@ -175,10 +177,37 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
   case Objective::Energy:
     request.objective = PlacementObjective::Energy;
     break;
+  case Objective::Price:
+    request.objective = PlacementObjective::Price;
+    break;
+  case Objective::TdpTime:
+    request.objective = PlacementObjective::TdpTime;
+    break;
   case Objective::Memory:
     diags.error(Code::NotSupported, at, "not supported yet: least device.memory on a cluster")
         .help("use 'require device.memory <= …' and an objective: maximize throughput");
     return std::nullopt;
+  }
+  if (theJob->tokens > 0 && theSequence.value_or(0) <= 0) {
+    diags
+        .error(Code::TokensUnknown, theJob->amountAt,
+               "the model has no parameter 'seq': how many tokens a sample has is not known")
+        .help("state 'samples' instead");
+    return std::nullopt;
+  }
+  for (const Cluster &group : groups()) {
+    bool price = theJob->objective == Objective::Price && group.pricePerHour <= 0;
+    if (price || (theJob->objective == Objective::TdpTime && group.machine.tdp.value <= 0)) {
+      diags
+          .error(Code::ObjectiveWithoutNumbers, theJob->objectiveAt,
+                 price ? fmt::format("cluster '{}' states no price of '{}'", theCluster->name,
+                                     group.machine.name)
+                       : fmt::format("nothing states the thermal design power of '{}'",
+                                     group.machine.name))
+          .help(price ? "in the cluster: price = 4 USD/h per gpu"
+                      : "in the accelerator: power { tdp = 400 W }");
+      return std::nullopt;
+    }
   }
   request.limits = limitsOf(*theJob, request.memory);
   request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
@@ -203,17 +232,19 @@ std::optional<Offer> Session::offerPlacement(std::vector<std::pair<int64_t, int6
   }
   Offer found = std::move(std::get<Offer>(made));
   int64_t layers = static_cast<int64_t>(found.problem.layers.size());
-  if (choices.pipelines.front().first > layers) {
+  const auto &ranges = found.problem.groups;
+  if (!ranges.empty() && ranges.front().fewest > layers) {
     SourceRange where = at;
     for (const DegreeChoice &choice : theJob->parallel)
       if (choice.key == "pipeline_parallel")
         where = choice.at;
     diags.error(Code::NothingToPlace, where,
                 fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}",
-                            choices.pipelines.front().first, theJob->name, layers));
+                            ranges.front().fewest, theJob->name, layers));
     return std::nullopt;
   }
-  pipelines = std::move(choices.pipelines);
+  if (!pinLayers(found.problem, *theJob, diags))
+    return std::nullopt;
   std::vector<std::string> assumptions = theJob->assumptions;
   if (!theJob->microbatchStated)
     llvm::erase_if(assumptions, [](const std::string &text) {
@@ -237,8 +268,7 @@ std::optional<std::vector<std::string>> Session::wholeAt(const Degrees &degrees)
 }
 
 std::optional<PlacementPlan> Session::placement() {
-  std::vector<std::pair<int64_t, int64_t>> pipelines;
-  auto offered = offerPlacement(pipelines);
+  auto offered = offerPlacement();
   if (!offered)
     return std::nullopt;
   PlacementPlan plan;
@@ -251,26 +281,7 @@ std::optional<PlacementPlan> Session::placement() {
       search.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
                        static_cast<int64_t>(std::min(p.bound, 0x1p61))});
     };
-  bool first = true;
-  int64_t most = 0;
-  for (auto [fewest, highest] : pipelines) {
-    plan.problem.mostStages = highest;
-    how.fewestStages = fewest;
-    PlacementResult result = place(plan.problem, how);
-    if (first || (result.plan && (!plan.result.plan || result.value < plan.result.value))) {
-      std::swap(plan.result, result);
-      std::swap(most, plan.problem.mostStages);
-    }
-    // What all of them prove: the least bound.
-    if (!first) {
-      plan.result.bound = std::min(plan.result.bound, result.bound);
-      plan.result.examined += result.examined;
-      plan.result.pruned += result.pruned;
-    }
-    first = false;
-  }
-  plan.problem.mostStages = pipelines.back().second;
-  how.fewestStages = pipelines.front().first;
+  plan.result = place(plan.problem, how);
   plan.job = plan.model = theJob->name;
   if (theJob->model)
     plan.model = theJob->model->name.text;
@@ -286,6 +297,14 @@ std::optional<PlacementPlan> Session::placement() {
   plan.version = kVersion;
   plan.location = plan.problem.location;
   plan.assumptions = std::move(offered->assumptions);
+  if (theJob->model)
+    for (const ast::Parameter &parameter : theJob->model->parameters)
+      if (auto value = theProgram->parameter(*theJob, parameter.name.text))
+        plan.sizes.push_back({parameter.name.text, *value});
+  plan.sequence = theSequence.value_or(0);
+  plan.samples = theJob->samples;
+  if (theJob->tokens > 0)
+    plan.samples = std::ceil(theJob->tokens / static_cast<double>(plan.sequence));
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);
@@ -294,8 +313,15 @@ std::optional<PlacementPlan> Session::placement() {
     return plan;
   }
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
+  // What a limit costs is told by few more steps of the search each: the answer is at hand.
+  PlaceOptions little = how;
+  little.effort = 4;
+  little.gap = std::max(how.gap, 0.002);
+  plan.front = frontOf(plan.problem, plan.result, little);
+  little.effort = 8;
+  plan.whatIf = whatIf(plan.problem, plan.result, little);
   const PlacementProblem::Form &form = plan.problem.forms[plan.result.plan->stages.front().form];
-  if (auto whole = wholeAt({form.tensor, 1, form.sequence, false}))
+  if (auto whole = wholeAt({form.tensor, 1, form.sequence, false, ""}))
     for (const std::string &remark : *whole)
       plan.assumptions.push_back(remark);
   return plan;

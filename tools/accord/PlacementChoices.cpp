@@ -101,15 +101,13 @@ private:
 
   void pipeline() {
     std::vector<int64_t> stages = degrees("pipeline_parallel");
-    if (!find("pipeline_parallel")) {
-      pipelines = {{1, 0}};
+    if (!find("pipeline_parallel"))
       assume("pipeline_parallel: from 1 to the number of layers");
-    }
     for (int64_t p : stages)
-      if (!pipelines.empty() && pipelines.back().second == p - 1)
-        pipelines.back().second = p;
+      if (!space.groups.empty() && space.groups.back().most == p - 1)
+        space.groups.back().most = p;
       else
-        pipelines.push_back({p, p});
+        space.groups.push_back({p, p});
   }
 
   void sequence(const std::vector<int64_t> &tensor) {
@@ -139,22 +137,23 @@ private:
   }
 
   void product(const std::vector<int64_t> &tensor) {
-    if (tensor.empty() || pipelines.empty() || (of_.count("data_parallel") && space.data.empty()))
+    if (tensor.empty() || (of_.count("pipeline_parallel") && space.groups.empty()) ||
+        (of_.count("data_parallel") && space.data.empty()))
       return;
-    __int128 least = static_cast<__int128>(tensor.front()) * pipelines.front().first *
+    int64_t groups = space.groups.empty() ? 1 : space.groups.front().fewest;
+    __int128 least = static_cast<__int128>(tensor.front()) * groups *
                      (space.data.empty() ? 1 : space.data.front());
     if (least <= devices_)
       return;
     const char *key = find("data_parallel")     ? "data_parallel"
                       : find("tensor_parallel") ? "tensor_parallel"
                                                 : "pipeline_parallel";
-    auto wrong =
-        error(Code::TooFewDevices, key,
-              fmt::format(
-                  "tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
-                  "needed, cluster '{}' has {}",
-                  tensor.front(), pipelines.front().first,
-                  space.data.empty() ? 1 : space.data.front(), session_.cluster()->name, devices_));
+    auto wrong = error(
+        Code::TooFewDevices, key,
+        fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
+                    "needed, cluster '{}' has {}",
+                    tensor.front(), groups, space.data.empty() ? 1 : space.data.front(),
+                    session_.cluster()->name, devices_));
     noteCluster(wrong);
   }
 
@@ -252,7 +251,6 @@ private:
   }
 
   PlacementSpace &space = out.space;
-  std::vector<std::pair<int64_t, int64_t>> &pipelines = out.pipelines;
   Session &session_;
   const TrainingJob &job_;
   const std::vector<Cluster> &groups_;

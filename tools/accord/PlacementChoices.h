@@ -6,7 +6,6 @@ namespace accord {
 
 struct PlacementChoices {
   PlacementSpace space;
-  std::vector<std::pair<int64_t, int64_t>> pipelines; ///< fewest and most stages; 0: any number
   std::vector<std::string> assumptions;
 };
 

@@ -1,4 +1,6 @@
 #include "tools/accord/PlacementFile.h"
+#include "lib/emit/Certificate.h"
+#include "lib/emit/PlacementClaim.h"
 #include "lib/emit/PlacementJson.h"
 #include "lib/verify/Placement.h"
 #include "tools/accord/Session.h"
@@ -65,6 +67,35 @@ Verification verifyPlacement(const PlacementPlan &plan) {
         "no plan of the space is below {:.6g} {}", plan.result.bound,
         plan.problem.objective == PlacementObjective::StepTime ? "ps" : "of the objective"));
   return proof;
+}
+
+void verifyPlacementClaim(Verification &proof, const PlacementPlan &plan, const std::string &folder,
+                          const std::string &solver) {
+  std::string claim = placementClaim(plan);
+  if (claim.empty())
+    return;
+  auto fail = [&](const std::string &message) {
+    proof.findings.push_back({"A0906", message, {}, {}});
+  };
+  std::string path = (folder.empty() ? "." : folder) + "/" + kPlacementClaim;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer && solver.empty()) // nothing rests on it
+    return;
+  if (!buffer)
+    return fail(fmt::format("the claim of the plan's arithmetic is missing: '{}'", path));
+  if ((*buffer)->getBuffer() != claim)
+    return fail(fmt::format("'{}' does not claim the arithmetic of this plan", path));
+  proof.checked.push_back(
+      fmt::format("'{}' is the arithmetic of this plan, byte for byte{}", kPlacementClaim,
+                  solver.empty() ? "; --solver z3 asks whether it is right" : ""));
+  if (solver.empty())
+    return;
+  SolverAnswer answer = askSolver(solver, path, claim);
+  if (answer.answer == "unsat")
+    proof.checked.push_back(fmt::format("sums, memory and step of the plan: {}", answer.solver));
+  else
+    fail(
+        fmt::format("{} does not confirm the plan's arithmetic: {}", answer.solver, answer.answer));
 }
 
 } // namespace accord

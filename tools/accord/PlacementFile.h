@@ -16,5 +16,9 @@ std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, c
 
 /// Plan, worth and bound again.
 Verification verifyPlacement(const PlacementPlan &plan);
+/// Whether the folder's claim of its arithmetic is that of the plan; and asks a solver, if one is
+/// named.
+void verifyPlacementClaim(Verification &proof, const PlacementPlan &plan, const std::string &folder,
+                          const std::string &solver);
 
 } // namespace accord

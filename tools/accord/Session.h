@@ -50,7 +50,7 @@ public:
   /// `conflicts` say why. Defined in Placement.cpp.
   std::optional<PlacementPlan> placement();
   /// The problem that `placement` solves, and ranges of pipeline stages: fewest, and most (0: any).
-  std::optional<Offer> offerPlacement(std::vector<std::pair<int64_t, int64_t>> &pipelines);
+  std::optional<Offer> offerPlacement();
   /// The training graph's work for another sequence length (`seq` parameter), kept for later calls.
   /// Nothing after errors.
   /// `degrees`: among other numbers of devices than the job's; what then stays whole is not said.

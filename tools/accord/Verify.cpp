@@ -38,6 +38,11 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
                  llvm::sys::fs::is_directory(path) ? path
                                                    : llvm::sys::path::parent_path(path).str(),
                  solver);
+  if (placement && proof.holds())
+    verifyPlacementClaim(
+        proof, *placement,
+        llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str(),
+        solver);
   if (json) {
     llvm::json::Array findings;
     for (const Issue &finding : proof.findings)

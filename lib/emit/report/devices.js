@@ -12,25 +12,25 @@ function drawDevices(data, host) {
     if (count > shownGroups && g === shownGroups - 3) host.append(el("p", { class: "more" }, `… ${count - shownGroups + 1} more stages`));
     if (count > shownGroups && g >= shownGroups - 3 && g < count - 2) return;
     const kind = data.kinds[group.kind], per = kind.perServer, cell = Math.max(2, Math.min(9, Math.floor(52 / per)));
-    const last = group.first + group.devices, servers = [];
-    const from = Math.floor(group.first / per), to = Math.floor((last - 1) / per);
+    const servers = [], from = Math.floor(group.first / per), to = Math.floor(group.last / per);
     for (let s = from; s <= to && s - from < shownServers; ++s) {
       const bars = [];
       const bar = (devices, used, title) => { if (devices > 0) bars.push(el("i", { class: used ? "" : "idle", style: `width:${devices * cell + (devices - 1)}px;background:${stageColor(g, count)}`, title })); };
-      const start = Math.max(group.first, s * per), end = Math.min(last, (s + 1) * per, kind.devices);
-      bar(start - s * per, false, "another stage");
-      for (let at = start; at < end;) {
-        const replica = Math.floor((at - group.first) / group.tensor), stop = Math.min(end, group.first + (replica + 1) * group.tensor);
-        bar(stop - at, true, `stage ${g}, replica ${replica}: ${kind.name} ${at}${stop - at > 1 ? `–${stop - 1}` : ""}`);
+      const end = Math.min((s + 1) * per, kind.devices);
+      for (let at = s * per; at < end;) { // replica r has `tensor` devices from first + r * stride on
+        const replica = Math.floor((at - group.first) / group.stride), start = group.first + replica * group.stride;
+        const mine = replica >= 0 && replica < group.data && at < start + group.tensor;
+        const next = mine ? start + group.tensor : at < group.first ? group.first : replica + 1 < group.data ? start + group.stride : end;
+        const stop = Math.min(end, next);
+        bar(stop - at, mine, mine ? `stage ${g}, replica ${replica}: ${kind.name} ${at}${stop - at > 1 ? `–${stop - 1}` : ""}` : "another stage, or not used");
         at = stop;
       }
-      bar(Math.min((s + 1) * per, kind.devices) - end, false, "another stage, or not used");
       servers.push(el("div", { class: "server", title: `server ${s}` }, ...bars));
     }
     if (to - from >= shownServers) servers.push(el("span", { class: "more" }, `+ ${to - from + 1 - shownServers} servers`));
     const form = data.oneForm ? "" : `tensor ${group.tensor}, data ${group.data}${group.zero ? `, ZeRO ${group.zero}` : ""}`;
     host.append(el("div", { class: "group" }, el("div", { class: "who" }, el("i", { style: `background:${stageColor(g, count)}` }), el("b", {}, `stage ${g}`),
-      el("div", { class: "quiet" }, `${kind.name} ${group.first}–${last - 1}`), form ? el("div", { class: "quiet" }, form) : null), el("div", { class: "servers" }, ...servers)));
+      el("div", { class: "quiet" }, `${kind.name} ${group.ranks}`), form ? el("div", { class: "quiet" }, form) : null), el("div", { class: "servers" }, ...servers)));
   });
 }
 
@@ -53,17 +53,21 @@ function legendOf(host, names, used) {
 
 /// Points of which none is better in both, and the one that was chosen.
 function drawFront(data, host) {
-  const W = 560, H = 300, left = 70, right = 18, top = 14, bottom = 44, pts = data.front.slice().sort((a, b) => a.x - b.x || b.y - a.y);
+  const W = 560, H = 300, left = 70, right = 18, top = 14, bottom = 44;
+  const xName = "devices", yName = "step time in seconds";
+  const all = data.front.map((p, i) => ({ label: `${p.what}, ${p.degrees}`, x: p.devices, y: p.step, chosen: p.what === "this plan" }));
+  const pts = all.filter((p, i) => !all.some((q, j) => q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y || j < i))).sort((a, b) => a.x - b.x || b.y - a.y);
+  if (pts.length < 2) return;
   const range = key => { const v = pts.map(p => p[key]), low = Math.min(...v), high = Math.max(...v), pad = (high - low || Math.abs(high) || 1) * 0.1; return [Math.max(0, low - pad), high + pad]; };
   const xr = range("x"), yr = range("y"), px = v => left + ((v - xr[0]) / (xr[1] - xr[0])) * (W - left - right), py = v => H - bottom - ((v - yr[0]) / (yr[1] - yr[0])) * (H - top - bottom);
-  const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${pts.length} plans by ${data.frontX} and ${data.frontY}` });
+  const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${pts.length} plans by ${xName} and ${yName}` });
   for (let i = 0; i <= 4; ++i) {
     const x = xr[0] + ((xr[1] - xr[0]) * i) / 4, y = yr[0] + ((yr[1] - yr[0]) * i) / 4;
     root.append(svg("line", { class: "grid", x1: px(x), x2: px(x), y1: top, y2: H - bottom }), svg("line", { class: "grid", x1: left, x2: W - right, y1: py(y), y2: py(y) }),
       svg("text", { x: px(x), y: H - bottom + 16, "text-anchor": "middle" }, si(x, "", 3)), svg("text", { x: left - 8, y: py(y) + 4, "text-anchor": "end" }, si(y, "", 3)));
   }
-  root.append(svg("text", { x: (left + W - right) / 2, y: H - 8, "text-anchor": "middle" }, data.frontX),
-    svg("text", { x: 14, y: (top + H - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + H - bottom) / 2})` }, data.frontY),
+  root.append(svg("text", { x: (left + W - right) / 2, y: H - 8, "text-anchor": "middle" }, xName),
+    svg("text", { x: 14, y: (top + H - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + H - bottom) / 2})` }, yName),
     svg("path", { class: "step", d: pts.map((p, i) => (i ? `H${px(p.x)}V${py(p.y)}` : `M${px(p.x)},${py(p.y)}`)).join("") }));
   for (const p of pts) {
     const dot = svg("circle", { class: p.chosen ? "here" : "other", cx: px(p.x), cy: py(p.y), r: p.chosen ? 7 : 5 });

@@ -29,7 +29,7 @@ function header() {
     h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
     tile("Devices", String(h.devices), `of ${all}`, data.kinds.map(k => k.name).join(", "), h.devices / all),
     tile("Fullest device", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.fullest}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
-    tile("Gap to the bound", trim(h.gap * 100, 3), "%", `no plan below ${inUnit(h.bound)}: ${h.proof || "no proof"}`, h.gap));
+    tile("Gap to the bound", trim(h.gap * 100, 3), "%", h.gap > 0 ? `no plan below ${inUnit(h.bound)}` : "proven least of what is offered", h.gap));
   byId("headline").classList.add("six");
 }
 
@@ -114,8 +114,12 @@ function others() {
       el("tbody", {}, ...data.whatIf.map(w => line([[w.what], [inUnit(w.value), "n"], [change(w.value), "n"]]))));
   }
   if (data.front.length > 1) {
-    byId("front").hidden = false;
+    byId("front").hidden = byId("fewer").hidden = false;
     drawFront(data, byId("front-chart"));
+    const paid = data.front.some(p => p.price > 0), warm = data.front.some(p => p.energy > 0);
+    byId("front-table").append(el("caption", {}, "planned anew with fewer devices, or less memory on each; none of them beats another in everything"),
+      head([["with"], ["degrees"], ["devices", "n"], ["fullest device", "n"], ["step time", "n"], ["throughput", "n"], ...(warm ? [["energy of a step", "n"]] : []), ...(paid ? [["price of a step", "n"]] : [])]),
+      el("tbody", {}, ...data.front.map(p => line([[p.what], [p.degrees], [String(p.devices), "n"], [bytes(p.memory), "n"], [seconds(p.step), "n"], [si(p.throughput, "samples/s"), "n"], ...(warm ? [[si(p.energy, "J"), "n"]] : []), ...(paid ? [[`${trim(p.price, 4)} USD`, "n"]] : [])]))));
   }
 }
 

@@ -12,9 +12,6 @@ namespace {
 void writeOne(const std::string &folder, const PlacementPlan &plan) {
   PlacementReportOptions options;
   options.sequence = 2048;
-  options.front = {{"tensor 8, pipeline 4, data 16", 512, 48.1, false},
-                   {"tensor 8, pipeline 6, data 16", 768, 33.2, false},
-                   {"tensor 8, pipeline 8, data 16", 1024, 25.1, true}};
   if (auto issue = writePlacement(folder, plan, options))
     throw std::runtime_error(issue->message);
   std::ofstream(folder + "/summary.txt", std::ios::binary)

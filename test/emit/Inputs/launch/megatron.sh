@@ -29,13 +29,15 @@ arguments=(
   --micro-batch-size 1
   --global-batch-size 1536
   --use-distributed-optimizer
+  --overlap-grad-reduce
+  --overlap-param-gather
   --num-layers 96
   --num-layers-per-virtual-pipeline-stage 4
   --recompute-granularity selective
-  --hidden-size "${HIDDEN_SIZE:?hidden size of gpt3, which the plan does not say}"
+  --hidden-size 12288
   --num-attention-heads "${ATTENTION_HEADS:?attention heads of gpt3, which the plan does not say}"
-  --seq-length "${SEQUENCE_LENGTH:?tokens of a sample of gpt3, which the plan does not say}"
-  --max-position-embeddings "${MAX_POSITIONS:?longest sequence of gpt3, which the plan does not say}"
+  --seq-length 2048
+  --max-position-embeddings 2048
   --bf16
   --optimizer adam
 )

@@ -1,0 +1,74 @@
+// What an offer takes for granted, in words.
+#include "lib/place/OfferCosts.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// Of what is offered besides degrees.
+void others(const OfferRequest &request, const PlacementProblem &p, std::vector<std::string> &all) {
+  auto assume = [&](const char *text) { all.push_back(text); };
+  bool ring = false, host = request.space.offloadActivations, divided = false;
+  for (const PlacementProblem::Form &form : p.forms) {
+    ring |= form.ringOverlap;
+    host |= form.hostStates || form.hostWeights;
+    divided |= form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
+  }
+  if (ring)
+    assume("tensor_overlap ring: products in as many pieces as devices take no longer, and "
+           "exchanging a piece takes no core from them");
+  if (host)
+    assume("offload: the link to the host carries both directions at once, and nothing but what "
+           "is offloaded; two buffers of a layer are on the device");
+  if (divided)
+    assume("experts and tables that replicas divide are as busy on each of them");
+}
+
+} // namespace
+
+std::vector<std::string> assumptionsOf(const OfferRequest &request,
+                                       const std::vector<std::optional<FittedPrices>> &prices,
+                                       size_t dropped, const PlacementProblem &p) {
+  std::vector<std::string> all;
+  auto assume = [&](std::string text) { all.push_back(std::move(text)); };
+  bool replicas = false, divided = false, late = false, shards = false;
+  for (const PlacementProblem::Form &form : p.forms) {
+    replicas |= form.data > 1;
+    divided |= form.zero > 0 && form.data > 1;
+    late |= form.zero > 1 && form.data > 1;
+    shards |= form.tensor > 1;
+  }
+  for (const auto &fitted : prices)
+    if (fitted)
+      assume(fmt::format("times of operations, transfers and exchanges: by the parameters of the "
+                         "calibration '{}'",
+                         fitted->source()));
+  if (replicas)
+    assume(fmt::format("gradients are exchanged behind up to {:.0f} % of the last micro-batch's "
+                       "backward pass",
+                       100 * p.hidden));
+  if (divided)
+    assume("ZeRO divides states and update evenly among the replicas of a stage");
+  if (late)
+    assume("ZeRO 2 and 3 scatter gradients in each micro-batch, ZeRO 3 gathers the stage's "
+           "weights before each pass; " +
+           std::string(prices.front() ? "what hides of either is the calibration's"
+                                      : "neither is hidden"));
+  assume(fmt::format("transfers between stages {}; each device sends its part, and the devices of "
+                     "a server share its network",
+                     p.blockingTransfers ? "stop the stage that receives them"
+                                         : "run beside its passes, one after the other"));
+  if (dropped > 0)
+    assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
+                       "anything",
+                       dropped));
+  others(request, p, all);
+  if (shards)
+    assume("what a stage receives in parts is put together without more time");
+  for (const Cluster &group : request.groups)
+    for (const std::string &text : group.assumptions)
+      assume(text);
+  return all;
+}
+
+} // namespace accord

@@ -1,0 +1,12 @@
+// Requirements about where layers may be, on the layers and devices of a placement problem.
+#pragma once
+#include "lib/model/Placement.h"
+#include "lib/syntax/Elaborate.h"
+
+namespace accord {
+
+/// Puts the job's pins into its problem. False after errors: layers that there are none of (A0962),
+/// devices that the cluster has none of (A0963).
+bool pinLayers(PlacementProblem &problem, const TrainingJob &job, Diagnostics &diags);
+
+} // namespace accord
