@@ -80,23 +80,6 @@ private:
            (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
   }
 
-  /// Per second, of one group; energy: when idle.
-  double rateOf(Id form) const {
-    const auto &kind = p.kinds[p.forms[form].kind];
-    double devices = static_cast<double>(p.forms[form].devices());
-    switch (p.objective) {
-    case PlacementObjective::StepTime:
-      return 0;
-    case PlacementObjective::Energy:
-      return kind.idleWatts * devices;
-    case PlacementObjective::Price:
-      return kind.pricePerHour / 3600 * devices;
-    case PlacementObjective::TdpTime:
-      return kind.tdpWatts * devices;
-    }
-    return 0;
-  }
-
   // --- 1. Work ---
 
   double byWork(const Configuration &c) {
@@ -114,7 +97,7 @@ private:
         least = std::min(least, takes);
         leastJoules =
             std::min(leastJoules, cost->joules + cost->joulesAgain * static_cast<double>(again));
-        leastPaid = std::min(leastPaid, takes * rateOf(f));
+        leastPaid = std::min(leastPaid, takes * ratePerSecond(p, f));
       }
       pass += least, joules += leastJoules, paid += leastPaid;
     }

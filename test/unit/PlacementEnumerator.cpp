@@ -475,7 +475,6 @@ private:
   std::vector<Sum> sums_;       ///< [form << n | layers]
   std::vector<int64_t> output_; ///< [layer << n | readers]: bytes
   Enumerated out_;
-
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;
   int groups_ = 1, chunks_ = 1, stages_ = 1;
   int64_t m_ = 1;
