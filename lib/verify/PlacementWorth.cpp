@@ -93,8 +93,7 @@ private:
                               groups <= static_cast<uint64_t>(r.most);
                      }) &&
         !p.groups.empty())
-      report("A0950",
-             fmt::format("{} groups of devices in a row, at most {} may be", groups, p.mostStages));
+      report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
   }
 
   /// False: forms or layers cannot be looked up.
