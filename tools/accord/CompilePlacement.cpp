@@ -27,7 +27,10 @@ int compilePlacement(Session &session, const Options &options, const PlanningLim
   }
   if (!plan)
     return session.finish(kWrongInput, "compile");
-  Verification proof = verifyPlacement(*plan);
+  // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
+  PlacementProof brief;
+  brief.effort /= 20;
+  Verification proof = verifyPlacement(*plan, brief);
   for (const Issue &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {},
                                 "the placement does not verify: " + finding.message);

@@ -318,7 +318,7 @@ std::optional<PlacementPlan> Session::placement() {
   little.effort = 4;
   little.gap = std::max(how.gap, 0.002);
   plan.front = frontOf(plan.problem, plan.result, little);
-  little.effort = 8;
+  little.effort = 6;
   plan.whatIf = whatIf(plan.problem, plan.result, little);
   const PlacementProblem::Form &form = plan.problem.forms[plan.result.plan->stages.front().form];
   if (auto whole = wholeAt({form.tensor, 1, form.sequence, false, ""}))

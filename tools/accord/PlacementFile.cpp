@@ -55,9 +55,9 @@ std::optional<PlacementPlan> readPlacement(const std::string &path, bool json,
   return std::move(*plan);
 }
 
-Verification verifyPlacement(const PlacementPlan &plan) {
+Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {
   Verification proof;
-  proof.findings = verify(plan.problem, plan.result, &proof.trusted);
+  proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);
   if (proof.findings.empty() && plan.result.plan)
     proof.checked.push_back(fmt::format(
         "{} layers in {} stages: a step of {} ps in the memory of its devices",

@@ -1,6 +1,7 @@
 // Reading the finished plan of a cluster, and proving it.
 #pragma once
 #include "lib/model/PlacementPlan.h"
+#include "lib/verify/Placement.h"
 #include "lib/verify/Verify.h"
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@ bool holdsPlacement(const std::string &path);
 std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command);
 
 /// Plan, worth and bound again.
-Verification verifyPlacement(const PlacementPlan &plan);
+Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how = {});
 /// Whether the folder's claim of its arithmetic is that of the plan; and asks a solver, if one is
 /// named.
 void verifyPlacementClaim(Verification &proof, const PlacementPlan &plan, const std::string &folder,
