@@ -84,17 +84,10 @@ private:
   double rateOf(Id form) const {
     const auto &kind = p.kinds[p.forms[form].kind];
     double devices = static_cast<double>(p.forms[form].devices());
-    switch (p.objective) {
-    case PlacementObjective::StepTime:
-      return 0;
-    case PlacementObjective::Energy:
-      return kind.idleWatts * devices;
-    case PlacementObjective::Price:
-      return kind.pricePerHour / 3600 * devices;
-    case PlacementObjective::TdpTime:
-      return kind.tdpWatts * devices;
-    }
-    return 0;
+    return p.objective == PlacementObjective::Energy    ? kind.idleWatts * devices
+           : p.objective == PlacementObjective::Price   ? kind.pricePerHour / 3600 * devices
+           : p.objective == PlacementObjective::TdpTime ? kind.tdpWatts * devices
+                                                        : 0;
   }
 
   // --- 1. Work ---
@@ -167,17 +160,10 @@ private:
         passed(price * seconds, p.limits.price) ||
         (p.limits.devices > 0 && devices > p.limits.devices))
       return INFINITY;
-    switch (p.objective) {
-    case PlacementObjective::StepTime:
-      return step;
-    case PlacementObjective::Energy:
-      return joules;
-    case PlacementObjective::Price:
-      return price * seconds;
-    case PlacementObjective::TdpTime:
-      return tdp * seconds;
-    }
-    return step;
+    return p.objective == PlacementObjective::Energy    ? joules
+           : p.objective == PlacementObjective::Price   ? price * seconds
+           : p.objective == PlacementObjective::TdpTime ? tdp * seconds
+                                                        : step;
   }
 
   static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {
