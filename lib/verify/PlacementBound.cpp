@@ -80,16 +80,6 @@ private:
            (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
   }
 
-  /// Per second, of one group; energy: when idle.
-  double rateOf(Id form) const {
-    const auto &kind = p.kinds[p.forms[form].kind];
-    double devices = static_cast<double>(p.forms[form].devices());
-    return p.objective == PlacementObjective::Energy    ? kind.idleWatts * devices
-           : p.objective == PlacementObjective::Price   ? kind.pricePerHour / 3600 * devices
-           : p.objective == PlacementObjective::TdpTime ? kind.tdpWatts * devices
-                                                        : 0;
-  }
-
   // --- 1. Work ---
 
   double byWork(const Configuration &c) {
@@ -107,7 +97,7 @@ private:
         least = std::min(least, takes);
         leastJoules =
             std::min(leastJoules, cost->joules + cost->joulesAgain * static_cast<double>(again));
-        leastPaid = std::min(leastPaid, takes * rateOf(f));
+        leastPaid = std::min(leastPaid, takes * ratePerSecond(p, f));
       }
       pass += least, joules += leastJoules, paid += leastPaid;
     }
@@ -160,10 +150,17 @@ private:
         passed(price * seconds, p.limits.price) ||
         (p.limits.devices > 0 && devices > p.limits.devices))
       return INFINITY;
-    return p.objective == PlacementObjective::Energy    ? joules
-           : p.objective == PlacementObjective::Price   ? price * seconds
-           : p.objective == PlacementObjective::TdpTime ? tdp * seconds
-                                                        : step;
+    switch (p.objective) {
+    case PlacementObjective::StepTime:
+      return step;
+    case PlacementObjective::Energy:
+      return joules;
+    case PlacementObjective::Price:
+      return price * seconds;
+    case PlacementObjective::TdpTime:
+      return tdp * seconds;
+    }
+    return step;
   }
 
   static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {

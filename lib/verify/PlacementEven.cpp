@@ -1,5 +1,6 @@
 #include "lib/verify/PlacementEven.h"
 #include "lib/verify/PlacementSimulation.h"
+#include "lib/verify/PlacementStages.h"
 #include "lib/verify/PlacementWorth.h"
 #include <algorithm>
 #include <cmath>

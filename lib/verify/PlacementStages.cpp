@@ -358,4 +358,20 @@ std::vector<uint32_t> StageCosts::keeps(const std::vector<Id> &layers, Id form,
   return choices;
 }
 
+double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id form) {
+  const PlacementProblem::Kind &kind = problem.kinds[problem.forms[form].kind];
+  auto devices = static_cast<double>(problem.forms[form].devices());
+  switch (problem.objective) {
+  case PlacementObjective::StepTime:
+    return 0;
+  case PlacementObjective::Energy:
+    return kind.idleWatts * devices;
+  case PlacementObjective::Price:
+    return kind.pricePerHour / 3600 * devices;
+  case PlacementObjective::TdpTime:
+    return kind.tdpWatts * devices;
+  }
+  return 0;
+}
+
 } // namespace accord

@@ -50,6 +50,9 @@ struct StageLeast {
   int64_t finish(const PlacementProblem &p, int64_t computedAgain) const;
 };
 
+/// The objective of a group of devices in a form, per second; energy: when idle. 0 of a step's
+/// time.
+double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id form);
 /// Whether pins let a layer be on a kind of devices.
 bool mayBeOn(const PlacementProblem &problem, PlacementProblem::Id layer,
              PlacementProblem::Id kind);

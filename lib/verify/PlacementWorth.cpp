@@ -87,11 +87,12 @@ private:
         report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even",
                                     fewest->layers.size(), most->layers.size()));
     }
-    bool counted = p.groups.empty();
-    for (const auto &range : p.groups)
-      counted |= groups >= static_cast<uint64_t>(range.fewest) &&
-                 groups <= static_cast<uint64_t>(range.most);
-    if (!counted)
+    if (!std::any_of(p.groups.begin(), p.groups.end(),
+                     [&](const PlacementProblem::GroupRange &r) {
+                       return groups >= static_cast<uint64_t>(r.fewest) &&
+                              groups <= static_cast<uint64_t>(r.most);
+                     }) &&
+        !p.groups.empty())
       report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
   }
 

@@ -9,7 +9,7 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         trace = json.load(file)
     events = trace["traceEvents"]
-    named, slices, counters = set(), defaultdict(list), []
+    named, slices, counters = set(), defaultdict(list), defaultdict(list)
     for i, event in enumerate(events):
         where = f"traceEvents[{i}]"
         assert isinstance(event["name"], str) and event["name"], where
@@ -21,11 +21,12 @@ def main():
             slices[event["pid"], event["tid"]].append((event["ts"], event["dur"], event))
         elif event["ph"] == "C":
             assert event["args"] and all(v >= 0 for v in event["args"].values()), where
-            counters.append(event["ts"])
+            counters[event["pid"], event["name"]].append(event["ts"])
         else:
             raise AssertionError(f"{where}: phase {event['ph']}")
     assert slices and counters
-    assert counters == sorted(counters), "memory goes back in time"
+    for (_, name), times in counters.items():
+        assert times == sorted(times), f"{name} goes back in time"
     for (pid, tid), rows in slices.items():
         assert ("process_name", pid, 0) in named, f"process {pid} has no name"
         assert ("thread_name", pid, tid) in named or pid == 2, f"thread {tid} of process {pid} has no name"
@@ -37,7 +38,7 @@ def main():
         for _, _, event in rows:
             if "bound" in event["args"]:
                 assert {"flops", "bytes", "phase", "critical", "iterations"} <= event["args"].keys()
-    print(f"{sum(map(len, slices.values()))} slices on {len(slices)} tracks, {len(counters)} memory points")
+    print(f"{sum(map(len, slices.values()))} slices on {len(slices)} tracks, {sum(map(len, counters.values()))} memory points")
 
 
 if __name__ == "__main__":

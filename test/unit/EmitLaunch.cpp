@@ -103,6 +103,8 @@ TEST(EmitLaunch, RefusesWhatCannotBeSaid) {
   EXPECT_THAT(refusal(apart), HasSubstr("has others between"));
   PlacementPlan early = test::gptPlacement();
   early.problem.layers[13].of = early.problem.layers[14].of = 2; // the blocks are what follows
+  for (PlacedStage &stage : early.result.plan->stages)
+    std::fill(stage.keeps.begin(), stage.keeps.end(), 0);
   EXPECT_THAT(refusal(early), HasSubstr("has all that stands before the blocks in stage 0"));
   EXPECT_THAT(refusal(test::infeasiblePlacement(), Launcher::Torchrun), HasSubstr("A0956"));
   PlacementPlan kinds = test::gptPlacement();

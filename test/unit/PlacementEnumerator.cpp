@@ -15,13 +15,6 @@ constexpr int Layers = Passes::Layers, Microbatches = Passes::Microbatches;
 using Mask = uint32_t;
 using Id = PlacementProblem::Id;
 
-int64_t best(const std::vector<LinearTime> &ways, double bytes) {
-  double least = INFINITY;
-  for (const LinearTime &way : ways)
-    least = std::min(least, way.latency + bytes * way.perByte);
-  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
-}
-
 class Enumerator {
 public:
   Enumerator(const PlacementProblem &problem, const EnumeratorOptions &options)
@@ -140,7 +133,7 @@ private:
   }
   bool useless(int64_t step) const {
     double seconds = static_cast<double>(step) * 1e-12;
-    const auto &limits = p_.limits;
+    const PlacementProblem::Limits &limits = p_.limits;
     return (!options_.everything && value(step) >= out_.best * (1 - 1e-12)) ||
            (limits.step > 0 && step > limits.step) ||
            (limits.devices > 0 && devices_ > limits.devices) ||
@@ -372,9 +365,13 @@ private:
         continue;
       int64_t bytes = std::max(p_.classes[p_.layers[tie.a].of].costs[form_[a]]->tied,
                                p_.classes[p_.layers[tie.b].of].costs[form_[b]]->tied);
-      const auto &link = p_.links[formOf(a).kind * p_.kinds.size() + formOf(b).kind];
-      int64_t takes =
-          best({inOneServer(a, b) ? link.inside : link.across}, static_cast<double>(bytes));
+      int64_t takes = 0;
+      for (int from : {a, b}) {
+        const auto &link =
+            p_.links[formOf(from).kind * p_.kinds.size() + formOf(a + b - from).kind];
+        takes =
+            std::max(takes, best({inOneServer(a, b) ? link.inside : link.across}, double(bytes)));
+      }
       tied_[a] += takes, tied_[b] += takes;
     }
     keeps(0);
@@ -475,7 +472,6 @@ private:
   std::vector<Sum> sums_;       ///< [form << n | layers]
   std::vector<int64_t> output_; ///< [layer << n | readers]: bytes
   Enumerated out_;
-
   PipelineSchedule schedule_ = PipelineSchedule::GPipe;
   int groups_ = 1, chunks_ = 1, stages_ = 1;
   int64_t m_ = 1;

@@ -3,8 +3,17 @@
 #include "lib/model/Placement.h"
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace accord::test {
+
+/// The fastest of several ways to move so many bytes.
+inline int64_t best(const std::vector<LinearTime> &ways, double bytes) {
+  double least = INFINITY;
+  for (const LinearTime &way : ways)
+    least = std::min(least, way.latency + bytes * way.perByte);
+  return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
+}
 
 /// The passes of a pipeline of groups with chunks in an order in which each comes after all that it
 /// may wait for, in a chain and so wherever layers branch.
