@@ -153,7 +153,8 @@ double EvenGame::least(const EvenPart &part, const PathCounts &counts, EvenMean 
     const EvenPlans::Group &group = plans_.groups[g];
     Priced mine{plans_, group, {}, {}, {}, {}, std::vector<double>(v)};
     // The exchange that shows, as a line below it.
-    bool shows = group.exchange[0] > plans_.hidden * group.hides[0];
+    double never = std::max(0.0, 1 - plans_.hides); // of it can be hidden
+    bool shows = group.exchange[0] * (1 - never) > plans_.hidden * group.hides[0];
     for (size_t c = 0; c < v; ++c) {
       mine.stages.push_back(c * p + g);
       mine.forward.push_back(counts.passes[2 * (c * p + g)]);
@@ -189,9 +190,9 @@ double EvenGame::least(const EvenPart &part, const PathCounts &counts, EvenMean 
           k < part.groups[g].first || k > part.groups[g].second || choices[g][n].threshold < 0)
         value[n] = INFINITY;
       else
-        value[n] +=
-            counts.ends[g] *
-            (group.update[n] + (shows ? group.exchange[n] - plans_.hidden * group.hides[n] : 0));
+        value[n] += counts.ends[g] *
+                    (group.update[n] + (shows ? group.exchange[n] - plans_.hidden * group.hides[n]
+                                              : never * group.exchange[n]));
     std::vector<double> next(more + 1, INFINITY);
     taken.emplace_back(more + 1);
     for (size_t have = 0; have <= more; ++have)
@@ -256,7 +257,8 @@ double EvenGame::least(const EvenPart &part, const PathCounts &counts, EvenMean 
             static_cast<double>(group.held[k][c]) * ((1 - share) * kept[0][c] + share * kept[1][c]);
     }
     plan.finish[g] =
-        group.update[n] + std::max(0.0, group.exchange[n] - plans_.hidden * (group.hides[n] + all));
+        group.update[n] + std::max(std::max(0.0, 1 - plans_.hides) * group.exchange[n],
+                                   group.exchange[n] - plans_.hidden * (group.hides[n] + all));
     // The fullest moments count more the next time.
     double fullest = *std::max_element(full.begin(), full.end()), sum = 0;
     double spread = fullest - *std::min_element(full.begin(), full.end());

@@ -20,14 +20,15 @@ struct EvenPlans {
   };
   struct Group {
     Held held;
-    /// By number of chunks with one layer more: exposed exchange is `exchange` - hidden * (`hides`
-    /// + recomputation), or nothing.
+    /// By number of chunks with one layer more: exposed are `exchange` - hidden * (`hides` +
+    /// recomputation), or the share of `exchange` that nothing hides. What a group does at the end
+    /// besides is `update`.
     std::vector<double> exchange, hides, update;
   };
   PipelineShape shape;
   int64_t more = 0;  ///< stages with one layer more
   size_t middle = 0; ///< class of these
-  double memory = 0, hidden = 0;
+  double memory = 0, hidden = 0, hides = 1;
   std::vector<double> send; ///< behind each stage
   std::vector<Stage> stages;
   std::vector<Class> classes;

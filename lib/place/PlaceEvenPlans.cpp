@@ -13,7 +13,7 @@ std::optional<EvenPlans> Shape::evenPlans(const Middle &middle) const {
   plans.shape = {configuration_.schedule, groups_, configuration_.chunks, microbatches_};
   plans.more = all % stages_;
   plans.memory = static_cast<double>(problem_.kinds[one.kind].memory);
-  plans.hidden = problem_.hidden;
+  plans.hidden = problem_.hidden, plans.hides = problem_.hides;
   std::map<Id, size_t> classes;
   auto classOf = [&](int64_t layer) {
     Id of = problem_.layers[static_cast<size_t>(layer)].of;
@@ -86,13 +86,18 @@ std::optional<EvenPlans> Shape::evenPlans(const Middle &middle) const {
       sync = &each;
   for (size_t g = 0; g < works.size(); ++g) {
     EvenPlans::Group group{held_[g], {}, {}, {}};
+    int64_t tied = 0; // the ends of the chain are in different groups
+    if (g == 0)
+      tied = tiesAtLeast(form, 0, 1);
+    else if (g + 1 == works.size())
+      tied = tiesAtLeast(form, space_.last() - 1, space_.last());
     for (int64_t n = 0; n <= std::min(plans.more, configuration_.chunks); ++n) {
       int64_t gradients = works[g].gradients + n * layer.gradients;
       group.exchange.push_back(
           sync ? static_cast<double>(timeOf(sync->ways, static_cast<double>(gradients))) : 0);
       group.hides.push_back(static_cast<double>(works[g].backward + works[g].weight +
                                                 n * (layer.backward + layer.weight)));
-      group.update.push_back(static_cast<double>(works[g].update + n * layer.update));
+      group.update.push_back(static_cast<double>(works[g].update + n * layer.update + tied));
     }
     plans.groups.push_back(std::move(group));
   }

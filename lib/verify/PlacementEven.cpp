@@ -110,7 +110,8 @@ private:
       bytes = std::min(bytes, crossing[static_cast<size_t>(at)]);
     const auto &link = p.links[f.kind * p.kinds.size() + f.kind];
     std::vector<LinearTime> ways{link.across};
-    if (2 * f.devices() <= p.kinds[f.kind].perServer)
+    bool neighbours = f.order == PlacementProblem::RankOrder::TensorPipelineData;
+    if (2 * (neighbours ? f.tensor : f.devices()) <= p.kinds[f.kind].perServer)
       ways.push_back(link.inside);
     return static_cast<double>(leastTime(ways, bytes * static_cast<double>(f.data * f.microbatch) /
                                                    static_cast<double>(f.devices())));
