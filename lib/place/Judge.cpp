@@ -74,23 +74,6 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
   return work;
 }
 
-int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
-                     const PlacedStage &to) {
-  auto in = [](const PlacedStage &stage, Id layer) {
-    return std::binary_search(stage.layers.begin(), stage.layers.end(), layer);
-  };
-  std::vector<std::pair<Id, int64_t>> outputs;
-  for (const PlacementProblem::Edge &edge : problem.edges)
-    if (in(from, edge.from) && in(to, edge.to))
-      outputs.push_back({edge.from, edge.bytes});
-  std::sort(outputs.begin(), outputs.end());
-  int64_t sum = 0;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (i + 1 == outputs.size() || outputs[i + 1].first != outputs[i].first)
-      sum += outputs[i].second; // the largest of the layer's edges into the stage
-  return sum;
-}
-
 int64_t togetherOf(const PlacementProblem &problem, Id form, int64_t groups) {
   const PlacementProblem::Form &f = problem.forms[form];
   int64_t places = problem.kinds[f.kind].perServer / f.tensor; // of whole tensor groups
@@ -226,10 +209,9 @@ public:
 
   std::vector<StageTransfer> transfers() const {
     std::vector<StageTransfer> all;
-    for (uint32_t to = 0; to < plan_.stages.size(); ++to)
-      for (uint32_t from = 0; from < to; ++from)
-        if (int64_t bytes = bytesBetween(problem_, plan_.stages[from], plan_.stages[to]))
-          all.push_back(transfer(from, to, bytes));
+    for (const auto &[ends, bytes] : crossings())
+      if (bytes > 0)
+        all.push_back(transfer(ends.second, ends.first, bytes));
     return all;
   }
 
@@ -238,8 +220,8 @@ private:
     return problem_.kinds[problem_.forms[plan_.stages[group].form].kind];
   }
 
-  /// `bytesBetween` of all pairs of stages with an edge, by {to, from}; one of no bytes is a
-  /// dependence, too.
+  /// Bytes of one sample that go between all pairs of stages with an edge, by {to, from}: each
+  /// layer's output once. One of no bytes is a dependence, too.
   std::map<std::pair<uint32_t, uint32_t>, int64_t> crossings() const {
     std::vector<uint32_t> stageOf(problem_.layers.size());
     for (uint32_t s = 0; s < plan_.stages.size(); ++s)

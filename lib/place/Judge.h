@@ -16,10 +16,6 @@ struct StageWork {
 /// Sums over layers; nothing where one of them cannot run in the form. `keeps` as in PlacedStage.
 std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedStage &stage);
 
-/// Bytes of one sample that go from layers of `from` to layers of `to`: each layer's output once.
-int64_t bytesBetween(const PlacementProblem &problem, const PlacedStage &from,
-                     const PlacedStage &to);
-
 /// Exposed exchange of gradients and update:
 ///   sync - min(hides * sync, hidden * (backward + weight)) + update.
 /// `together`: replicas of a stage in one server.
@@ -45,7 +41,8 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
 ///   comes from each earlier stage
 /// - backward = layers' backward and `again` + gather(weights) + blocking: receiving gradients from
 ///   each later stage
-/// - transfer time between stages a and b = link(bytesBetween * samples of a micro-batch /
+/// - transfer time between stages a and b = link(bytes of a sample between them * samples of a
+/// micro-batch /
 ///   min(devices of a, devices of b)), `inside` if the devices of both are of one kind and in one
 ///   server
 /// - memory of a group = sum of residents + sum over its stages of inFlight * kept + the largest

@@ -279,7 +279,7 @@ private:
         if (allowed(c, groups)) {
           State state{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
           if (cuts.chain() && c.forms.size() == 1) {
-            double step = evenStep(p, c, groups, work);
+            double step = evenStep(p, c, groups, held, work);
             if (std::isinf(step))
               continue; // nothing fits
             state.ends = static_cast<int64_t>(std::min(step, 4e18));
@@ -473,6 +473,7 @@ private:
   const PlacementProblem &p;
   double bound;
   uint64_t effort, work = 0;
+  EvenHeld held;
   double passes;
   PlacementCuts cuts;
   StageCosts costs;

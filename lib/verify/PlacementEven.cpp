@@ -13,10 +13,10 @@ using Id = PlacementProblem::Id;
 class EvenStep {
 public:
   EvenStep(const PlacementProblem &problem, const Configuration &configuration, int64_t groups,
-           uint64_t &work)
-      : p(problem), c(configuration), groups(groups), work(work), form(configuration.forms[0]),
-        layers(static_cast<int64_t>(problem.layers.size())), stages(groups * configuration.chunks),
-        least(layers / stages), more(layers % stages),
+           EvenHeld &known, uint64_t &work)
+      : p(problem), c(configuration), groups(groups), known(known), work(work),
+        form(configuration.forms[0]), layers(static_cast<int64_t>(problem.layers.size())),
+        stages(groups * configuration.chunks), least(layers / stages), more(layers % stages),
         memory(static_cast<double>(p.kinds[p.forms[form].kind].memory)) {
     crossing.resize(static_cast<size_t>(layers) + 1);
     equalUntil.assign(static_cast<size_t>(layers) + 1, layers);
@@ -125,9 +125,12 @@ private:
   }
 
   /// Micro-batches in flight by chunk: a mean of moments of the group's order.
-  std::vector<double> meanHeld(int64_t group) {
+  const std::vector<double> &meanHeld(int64_t group) {
     // Rounds after the fourth are like those before.
     int64_t m = std::min(c.microbatches, 4 * groups);
+    auto [found, isNew] = known.try_emplace({groups, c.chunks, m, group});
+    if (!isNew)
+      return found->second;
     PipelineToReplay shape{c.schedule, groups, c.chunks, m, {}, {}};
     auto v = static_cast<size_t>(c.chunks);
     std::vector<double> mean(v);
@@ -139,12 +142,13 @@ private:
       for (size_t chunk = 0; chunk < v; ++chunk)
         mean[chunk] += static_cast<double>(held[chunk]) / static_cast<double>(v);
     }
-    return mean;
+    return found->second = std::move(mean);
   }
 
   /// Least time of a micro-batch in all chunks of a group, by how many of them are larger.
   std::vector<double> groupTimes(int64_t group) {
-    std::vector<double> held = meanHeld(group), prices{0};
+    const std::vector<double> &held = meanHeld(group);
+    std::vector<double> prices{0};
     for (const auto &one : p.classes)
       if (const auto &cost = one.costs[form])
         for (const auto &a : cost->keeps)
@@ -193,6 +197,7 @@ private:
   const PlacementProblem &p;
   const Configuration &c;
   int64_t groups;
+  EvenHeld &known;
   uint64_t &work;
   Id form;
   int64_t layers, stages, least, more;
@@ -204,8 +209,8 @@ private:
 } // namespace
 
 double evenStep(const PlacementProblem &problem, const Configuration &configuration, int64_t groups,
-                uint64_t &work) {
-  return EvenStep(problem, configuration, groups, work).run();
+                EvenHeld &held, uint64_t &work) {
+  return EvenStep(problem, configuration, groups, held, work).run();
 }
 
 } // namespace accord

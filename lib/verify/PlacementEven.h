@@ -1,8 +1,14 @@
 // A lower bound of interleaved even stages, by arithmetic of its own.
 #pragma once
 #include "lib/verify/PlacementConfigurations.h"
+#include <array>
+#include <map>
 
 namespace accord {
+
+/// By groups, chunks, micro-batches and group: how many micro-batches each chunk holds. What it
+/// takes to know depends on nothing else, and configurations have it in common.
+using EvenHeld = std::map<std::array<int64_t, 4>, std::vector<double>>;
 
 /// Picoseconds that no step of the configuration, of one form, on so many groups is below; infinite
 /// where nothing fits. Of a chain of layers: stage s of S has l = L / S layers or one more (L % S
@@ -13,6 +19,6 @@ namespace accord {
 /// with the micro-batches of a mean of moments in flight. The step is long enough where the groups'
 /// larger stages within it are L % S together. `work`: steps taken.
 double evenStep(const PlacementProblem &problem, const Configuration &configuration, int64_t groups,
-                uint64_t &work);
+                EvenHeld &held, uint64_t &work);
 
 } // namespace accord
