@@ -227,6 +227,19 @@ TrainingFigures trainingOf(const PlacementPlan &plan) {
           steps * worth.price};
 }
 
+double joulesAtTdp(const PlacementPlan &plan) {
+  const Placement &placement = *plan.result.plan;
+  double watts = 0;
+  for (size_t g = 0; g < placement.stages.size() / static_cast<size_t>(placement.chunks); ++g) {
+    const PlacementProblem::Form &form = plan.problem.forms[placement.stages[g].form];
+    double tdp = plan.problem.kinds[form.kind].tdpWatts;
+    if (tdp <= 0)
+      return 0;
+    watts += tdp * static_cast<double>(form.devices());
+  }
+  return watts * static_cast<double>(plan.result.worth.step) * 1e-12;
+}
+
 std::string othersText(const PlacementProblem::Form &form) {
   std::string text;
   auto add = [&](bool is, std::string_view what) {

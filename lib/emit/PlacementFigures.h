@@ -92,6 +92,9 @@ struct TrainingFigures {
   double steps = 0, seconds = 0, joules = 0, price = 0;
 };
 TrainingFigures trainingOf(const PlacementPlan &plan);
+/// Joules of a step if every device used took its thermal design power throughout: no step takes
+/// more. 0 where one states none.
+double joulesAtTdp(const PlacementPlan &plan);
 
 /// What of a form is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
 std::string othersText(const PlacementProblem::Form &form);

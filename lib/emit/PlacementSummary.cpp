@@ -87,6 +87,8 @@ std::string trainingText(const PlacementPlan &plan, const TrainingFigures &train
   text += fmt::format(": {:.0f} steps, {}", training.steps, formatDuration(training.seconds));
   if (training.joules > 0)
     text += fmt::format(", {:.4g} kWh", training.joules / 3.6e6);
+  if (double most = joulesAtTdp(plan) * training.steps; training.joules > 0 && most > 0)
+    text += fmt::format(" ({:.4g} at TDP)", most / 3.6e6);
   if (training.price > 0)
     text += fmt::format(", {:.6g} USD", training.price);
   return text;
@@ -187,7 +189,10 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
                             worth.step <= problem.leastStep ? ": devices wait for their input"
                                                             : ", hidden"));
     if (worth.joules > 0)
-      lines.add("energy", formatSi(worth.joules, "J") + " per step");
+      lines.add("energy", formatSi(worth.joules, "J") + " per step" +
+                              (joulesAtTdp(plan) > 0
+                                   ? fmt::format(", {} at TDP", formatSi(joulesAtTdp(plan), "J"))
+                                   : ""));
     if (worth.price > 0)
       lines.add("price", fmt::format("{:.4g} USD per step", worth.price));
     if (TrainingFigures training = trainingOf(plan); training.steps > 0)

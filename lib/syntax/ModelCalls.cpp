@@ -78,9 +78,10 @@ ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
   auto error = diags.error(Code::UnknownOperation, call.callee->range,
                            fmt::format("unknown operation '{}'", name));
   auto elsewhere = kElsewhere.find(name);
-  error.suggest(elsewhere != kElsewhere.end() ? elsewhere->second : nearest(name, known));
   if (name == "attention")
     error.help("attention is a module: import \"catalog/transformer.dnn\"");
+  else
+    error.suggest(elsewhere != kElsewhere.end() ? elsewhere->second : nearest(name, known));
   return {};
 }
 
