@@ -254,6 +254,15 @@ private:
                 continue;
               if (divided->front().size() == found->front().size() &&
                   weightsOf(*divided) == weightsOf(*found)) {
+                if (!request_.space.mayBeWhole()) { // what was asked for cannot be
+                  std::string why = fmt::format("with tensor_parallel {} there are no experts or "
+                                                "tables that {} replicas could divide",
+                                                share.tensor, data);
+                  assume(fmt::format("left out: {}", why));
+                  if (!left_)
+                    left_ = Issue{"A0946", why, request_.location, {}};
+                  continue;
+                }
                 assume("there are no experts or tables that replicas could divide");
                 divided.reset();
                 division = {};

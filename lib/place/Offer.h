@@ -44,6 +44,7 @@ struct PlacementSpace {
   };
   std::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
   std::vector<PlacementProblem::Tables> tables{PlacementProblem::Tables::Whole};
+  bool mayBeWhole() const; ///< each replica with all experts and tables
   bool blockingTransfers = true;
 };
 

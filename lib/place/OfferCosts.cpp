@@ -158,4 +158,9 @@ bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &for
   return true;
 }
 
+bool PlacementSpace::mayBeWhole() const {
+  return std::find(experts.begin(), experts.end(), 1) != experts.end() &&
+         std::find(tables.begin(), tables.end(), PlacementProblem::Tables::Whole) != tables.end();
+}
+
 } // namespace accord
