@@ -111,7 +111,10 @@ private:
       double n = static_cast<double>(groups);
       double all = pass + n * static_cast<double>(c.chunks) * static_cast<double>(p.perMicrobatch);
       bool fills = cuts.chain() && c.chunks == 1 && c.schedule != PipelineSchedule::ZeroBubble;
-      step = std::min(step, fills ? all / -std::expm1(n * std::log1p(-1 / m)) : m * all / n);
+      bool closes = fills && (c.schedule == PipelineSchedule::GPipe || c.microbatches > groups);
+      step = std::min(step, closes  ? (m + n - 1) / n * all
+                            : fills ? all / -std::expm1(n * std::log1p(-1 / m))
+                                    : m * all / n);
     }
     step = std::max(step + static_cast<double>(p.perStep), static_cast<double>(p.leastStep));
     if (std::isinf(step) ||

@@ -19,7 +19,11 @@ struct BoundProof {
 /// 1. Work. Each group is busy for all micro-batches with its layers' least times, and what is
 ///    before it in a chain takes one micro-batch there and back: T >= A_s + m w_s, A_s the sum of w
 ///    before. The least T over real w_s of sum W on p groups: W / (1 - (1 - 1/m)^p); m W / p where
-///    chunks interleave or layers branch. A group of devices costs its rate for all of T >= m w_s.
+///    chunks interleave or layers branch. GPipe turns round behind its last stage: T >= W + (m - 1)
+///    w_s for all s, so (m + p - 1) / p W. In 1F1B with k = min(m, p - s) a micro-batch goes there
+///    and back behind stage s before its first backward pass and another one after its last forward
+///    pass: T >= A_s + 2 (sum of w behind s) + (m - k + 1) w_s, and a mean of these has the factor
+///    (m + p - 1) / p for each w if m > p. A group of devices costs its rate for all of T >= m w_s.
 /// 2. Cuts. A dynamic program from the last group to the first, over prefixes of a chain or
 ///    down-sets of at most 64 layers (4,096 sets), devices used, and the groups behind, which say
 ///    how many micro-batches 1F1B holds: least time computed again by a knapsack over `keeps`. In a
