@@ -198,8 +198,11 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     if (TrainingFigures training = trainingOf(plan); training.steps > 0)
       lines.add("to train", trainingText(plan, training));
     double gap = gapOf(plan);
-    std::string value =
-        fmt::format("{} {}", words(name(problem.objective)), valueText(problem, plan.result.value));
+    std::string value = fmt::format("{} {}",
+                                    problem.objective == PlacementObjective::TdpTime
+                                        ? "step time x TDP"
+                                        : words(name(problem.objective)),
+                                    valueText(problem, plan.result.value));
     lines.add(
         "gap",
         fmt::format("{}: {}", inked(style, gap < 0.05 ? Ink::Green : Ink::Yellow, percent(gap)),

@@ -46,7 +46,11 @@ public:
     for (Id kind = 0; kind < request_.groups.size(); ++kind)
       if (!forms(kind))
         return std::move(issues_);
-    if (problem().forms.empty())
+    bool divides =
+        std::any_of(problem().forms.begin(), problem().forms.end(), [](const auto &form) {
+          return form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
+        });
+    if (problem().forms.empty() || (left_ && !divides && !request_.space.mayBeWhole()))
       return nothingFits();
     if (auto issue = tooMany())
       return std::vector<Issue>{*issue};
