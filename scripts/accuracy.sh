@@ -2,26 +2,11 @@
 # How far computed steps are from measured ones.
 #   scripts/accuracy.sh [ROWS.csv]           writes docs/accuracy.md anew, docs/accuracy-notes.md at its end
 #   scripts/accuracy.sh --check [ROWS.csv]   fails if a gate that docs/accuracy.md calls met is not met any more (half a minute)
-# Default: training-times.csv in $ACCORD_DATA/../reference or ../shared/reference
-set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-accord=${ACCORD:-$root/build/bin/accord}
-check=
-if [ "${1:-}" = --check ]; then
-  check=gates
-  shift
-fi
-rows=${1:-}
-for place in "${ACCORD_DATA:-$root/../shared/data}/../reference" "$root/../shared/reference" "$root/../../shared/reference"; do
-  [ -n "$rows" ] || [ ! -f "$place/training-times.csv" ] || rows=$place/training-times.csv
-done
-if [ -z "$rows" ]; then
-  echo "scripts/accuracy.sh: no table of measured steps: name one, or point ACCORD_DATA to the shared data" >&2
-  exit 1
-fi
-page=$(mktemp)
-trap 'rm -f "$page"' EXIT
-"$accord" calibrate "$rows" --accuracy="${check:-page}" >"$page" 2>/dev/null
+# shellcheck source=scripts/measured.sh
+source "$(dirname "${BASH_SOURCE[0]}")/measured.sh"
+mode=${check:+gates}
+mode=${mode:-page}
+"$accord" calibrate "$rows" --accuracy="$mode" >"$page" 2>/dev/null
 if [ -z "$check" ]; then
   cat "$page" "$root/docs/accuracy-notes.md" >"$root/docs/accuracy.md"
   exit

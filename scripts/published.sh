@@ -2,26 +2,11 @@
 # Published runs as placements: forced, and chosen freely.
 #   scripts/published.sh [ROWS.csv]           writes docs/published.md anew
 #   scripts/published.sh --check [ROWS.csv]   fails if a gate that docs/published.md calls met is missed now, or a run is out of memory
-# Default: training-times.csv in $ACCORD_DATA/../reference or ../shared/reference
-set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-accord=${ACCORD:-$root/build/bin/accord}
-check=
-if [ "${1:-}" = --check ]; then
-  check=forced
-  shift
-fi
-rows=${1:-}
-for place in "${ACCORD_DATA:-$root/../shared/data}/../reference" "$root/../shared/reference" "$root/../../shared/reference"; do
-  [ -n "$rows" ] || [ ! -f "$place/training-times.csv" ] || rows=$place/training-times.csv
-done
-if [ -z "$rows" ]; then
-  echo "scripts/published.sh: no table of measured steps: name one, or point ACCORD_DATA to the shared data" >&2
-  exit 1
-fi
-page=$(mktemp)
-trap 'rm -f "$page"' EXIT
-"$accord" calibrate "$rows" --placements="${check:-page}" >"$page" 2>/dev/null
+# shellcheck source=scripts/measured.sh
+source "$(dirname "${BASH_SOURCE[0]}")/measured.sh"
+mode=${check:+forced}
+mode=${mode:-page}
+"$accord" calibrate "$rows" --placements="$mode" >"$page" 2>/dev/null
 if [ -z "$check" ]; then
   cp "$page" "$root/docs/published.md"
   exit

@@ -68,14 +68,7 @@ private:
   void hulls() {
     for (size_t i = 0; i < items_.size(); ++i)
       for (size_t at = 0; at + 1 < ways_[i].size();) {
-        size_t best = at + 1;
-        double slope = INFINITY;
-        for (size_t k = at + 1; k < ways_[i].size(); ++k) {
-          double to = static_cast<double>(ways_[i][k].again - ways_[i][at].again) /
-                      static_cast<double>(ways_[i][at].bytes - ways_[i][k].bytes);
-          if (to <= slope)
-            slope = to, best = k;
-        }
+        size_t best = nextOnHull(ways_[i], at);
         steps_.push_back({static_cast<double>(ways_[i][best].again - ways_[i][at].again),
                           static_cast<double>(ways_[i][at].bytes - ways_[i][best].bytes), i, at,
                           best});

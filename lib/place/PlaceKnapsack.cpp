@@ -14,6 +14,11 @@ constexpr size_t MostPoints = 2048;
 
 using Way = KnapsackWay;
 
+/// Time for each byte that is given up.
+double slopeOf(const Way &from, const Way &to) {
+  return static_cast<double>(to.again - from.again) / static_cast<double>(from.bytes - to.bytes);
+}
+
 /// `n` equal items within `budget`, by counts of the ways from `first` on.
 int64_t equal(const std::vector<Way> &ways, size_t first, int64_t n, int64_t budget, int64_t least,
               std::vector<int64_t> &counts) {
@@ -90,14 +95,8 @@ int64_t relaxed(const std::vector<KnapsackItem> &items, const std::vector<std::v
     again += n * static_cast<double>(ways[i][0].again);
     over += n * static_cast<double>(ways[i][0].bytes);
     for (size_t at = 0; at + 1 < ways[i].size();) { // the cheapest slope from here
-      size_t best = at + 1;
-      double slope = INFINITY;
-      for (size_t k = at + 1; k < ways[i].size(); ++k) {
-        double to = static_cast<double>(ways[i][k].again - ways[i][at].again) /
-                    static_cast<double>(ways[i][at].bytes - ways[i][k].bytes);
-        if (to <= slope)
-          slope = to, best = k;
-      }
+      size_t best = nextOnHull(ways[i], at);
+      double slope = slopeOf(ways[i][at], ways[i][best]);
       steps.push_back({slope, n * static_cast<double>(ways[i][at].bytes - ways[i][best].bytes)});
       at = best;
     }
@@ -223,6 +222,14 @@ bool exactly(const std::vector<KnapsackItem> &items, const std::vector<std::vect
 }
 
 } // namespace
+
+size_t nextOnHull(const std::vector<KnapsackWay> &ways, size_t at) {
+  size_t best = at + 1;
+  for (size_t k = at + 2; k < ways.size(); ++k)
+    if (slopeOf(ways[at], ways[k]) <= slopeOf(ways[at], ways[best]))
+      best = k;
+  return best;
+}
 
 std::vector<KnapsackWay> waysOf(const KnapsackItem &item, int64_t threshold, int64_t inFlight) {
   std::vector<Way> ways, front;

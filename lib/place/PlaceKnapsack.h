@@ -21,6 +21,9 @@ struct KnapsackWay {
 };
 /// Most bytes and least time first.
 std::vector<KnapsackWay> waysOf(const KnapsackItem &item, int64_t threshold, int64_t inFlight);
+/// The next one on the lower hull of time over bytes behind `at`, which is not the last: it gives
+/// up bytes for the least time each.
+size_t nextOnHull(const std::vector<KnapsackWay> &ways, size_t at);
 
 struct KnapsackChoice {
   std::vector<std::vector<int64_t>> counts; ///< by item and keep
