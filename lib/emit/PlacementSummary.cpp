@@ -46,6 +46,8 @@ std::string scheduleText(const Placement &placement) {
 
 std::string valueText(const PlacementProblem &problem, double value) {
   PlacementUnit unit = unitOf(problem.objective);
+  if (problem.objective == PlacementObjective::Price)
+    return fmt::format("{:.6g} USD", value);
   return *unit.unit ? formatSi(value * unit.scale, unit.unit) : fmt::format("{:.6g}", value);
 }
 
@@ -213,8 +215,9 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     if (!plan.runnersUp.empty()) {
       const RunnerUp &next = plan.runnersUp.front();
       double loses = worth.value > 0 ? next.worth.value / worth.value - 1 : 0;
-      lines.add("runner-up", fmt::format("{}: {}, {} worse", degreesText(problem, next.plan),
-                                         valueText(problem, next.worth.value), percent(loses)));
+      std::string worse = loses < 1e-6 ? "as good" : percent(loses) + " worse";
+      lines.add("runner-up", fmt::format("{}: {}, {}", degreesText(problem, next.plan),
+                                         valueText(problem, next.worth.value), worse));
     }
     whatIfLines(plan, lines);
   }
