@@ -230,7 +230,8 @@ private:
             if (!roomFor(rest.used, form))
               continue;
             for (size_t from = to; from-- > 0;) {
-              if (!cuts.contains(to, from))
+              if (!cuts.contains(to, from) ||
+                  !cuts.mayCut(from, groups - static_cast<int64_t>(k), groups))
                 continue;
               if (++work, spent(share))
                 return false;
