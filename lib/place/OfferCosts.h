@@ -46,6 +46,8 @@ void addDevices(const OfferRequest &request, const std::vector<std::optional<Fit
 std::vector<std::string> assumptionsOf(const OfferRequest &request,
                                        const std::vector<std::optional<FittedPrices>> &prices,
                                        size_t dropped, const PlacementProblem &problem);
+/// That no choice of degrees divides the batch among the devices (A0946).
+Issue nothingFits(const OfferRequest &request, const PlacementProblem &problem);
 /// Input of a step that comes no faster than its loaders deliver it: `leastStep`, or more of
 /// `perStep` where nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addLoading(const OfferRequest &request, const WorkGraph &work,

@@ -1,6 +1,8 @@
 // What an offer takes for granted, in words.
 #include "lib/place/OfferCosts.h"
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
@@ -69,6 +71,26 @@ std::vector<std::string> assumptionsOf(const OfferRequest &request,
     for (const std::string &text : group.assumptions)
       assume(text);
   return all;
+}
+
+Issue nothingFits(const OfferRequest &request, const PlacementProblem &problem) {
+  int64_t devices = 0;
+  std::vector<int64_t> tensor;
+  for (const PlacementSpace::Share &share : request.space.shares)
+    if (tensor.empty() || tensor.back() != share.tensor)
+      tensor.push_back(share.tensor);
+  for (const PlacementProblem::Kind &kind : problem.kinds)
+    devices = std::max(devices, kind.devices);
+  return {"A0946",
+          fmt::format("no choice of tensor_parallel {}, data_parallel {} and micro-batch {} "
+                      "divides the batch of {} among {} devices",
+                      fmt::join(tensor, ", "),
+                      request.space.data.empty()
+                          ? std::string("any")
+                          : fmt::format("{}", fmt::join(request.space.data, ", ")),
+                      fmt::join(request.space.microbatches, ", "), request.batch, devices),
+          request.location,
+          {}};
 }
 
 } // namespace accord
