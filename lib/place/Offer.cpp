@@ -5,6 +5,7 @@
 #include "lib/place/Place.h"
 #include "lib/solve/ScheduleStep.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -253,10 +254,11 @@ private:
           if (isNew && data > 1 && !exchanges(kind, share.tensor, data, at->second))
             return false;
           bool known = false; // without a division
-          for (PlacementSpace::Division division : divisions(data)) {
+          for (PlacementSpace::Division division : request_.space.divisions(data)) {
             std::optional<Uses> divided;
             if (division.any()) {
-              divided = uses(kind, share, microbatch, data, division);
+              int64_t among = division.experts > 1 ? division.experts : data;
+              divided = uses(kind, share, microbatch, among, division);
               if (!issues_.empty())
                 return false;
               if (!divided)
@@ -266,7 +268,7 @@ private:
                 if (!request_.space.mayBeWhole()) { // what was asked for cannot be
                   std::string why = fmt::format("with tensor_parallel {} there are no experts or "
                                                 "tables that {} replicas could divide",
-                                                share.tensor, data);
+                                                share.tensor, among);
                   assume(fmt::format("left out: {}", why));
                   if (!left_)
                     left_ = Issue{"A0946", why, request_.location, {}};
@@ -301,22 +303,6 @@ private:
     for (size_t c = 0; c < uses.front().size(); ++c)
       sum += uses.front()[c].weights * layering_.classes[c].count;
     return sum;
-  }
-
-  std::vector<PlacementSpace::Division> divisions(int64_t data) const {
-    std::vector<PlacementSpace::Division> all;
-    for (bool experts : {false, true}) {
-      const std::vector<int64_t> &offered = request_.space.experts;
-      if ((experts && data == 1) ||
-          std::find(offered.begin(), offered.end(), experts ? data : 1) == offered.end())
-        continue;
-      for (PlacementProblem::Tables tables : request_.space.tables)
-        if (data > 1)
-          all.push_back({experts, tables});
-      if (data == 1) // nobody to divide tables with
-        all.push_back({});
-    }
-    return all;
   }
 
   /// By stages between replicas: 1, and as many as a server has room for, if ranks may run so.
@@ -362,6 +348,10 @@ private:
               continue;
             if (zero == 3 && offload.weights) // they come from the other replicas
               continue;
+            if (zero >= 2 && division.experts > 1 && division.experts < degree.data) {
+              assume("ZeRO 2 and 3 are left out where experts are divided among some replicas");
+              continue;
+            }
             PlacementProblem::Form form;
             form.kind = kind;
             form.tensor = degree.share.tensor;
@@ -369,7 +359,7 @@ private:
             form.data = degree.data;
             form.zero = zero;
             form.microbatch = degree.microbatch;
-            form.expert = division.experts ? degree.data : 1;
+            form.expert = division.experts;
             form.tables = division.tables;
             form.ringOverlap = ring && degree.share.tensor > 1;
             form.hostStates = offload.states;
@@ -424,6 +414,8 @@ private:
         if (fitted)
           lines = fitted->exchange(form, together, perGradient);
         form.syncs.insert(form.syncs.begin(), {together, lines});
+        if (!expertSync(form, together, between, perGradient))
+          return;
         // Of the fewest replicas in one server: what each micro-batch takes, wherever they are.
         if (form.zero >= 2)
           form.gather = scaled(ways.scatter, 0.5, perWeight);
@@ -444,12 +436,39 @@ private:
     p.forms.push_back(std::move(form));
   }
 
+  /// Among replicas with the same experts, `expert` apart: neither ZeRO 2 nor 3.
+  bool expertSync(PlacementProblem::Form &form, int64_t together, int64_t between,
+                  double perGradient) {
+    PlacementProblem::Form apart = form;
+    apart.data = form.data / form.expert, together = std::max<int64_t>(1, together / form.expert);
+    bool known = !form.expertSyncs.empty() && form.expertSyncs.front().together == together;
+    if (form.expert == 1 || apart.data == 1 || known)
+      return true;
+    auto [at, isNew] =
+        expertTraffic_.try_emplace({form.kind, form.tensor, apart.data, between * form.expert});
+    if (isNew) {
+      auto made =
+          traffic(request_.groups[form.kind], form.tensor, apart.data, true, between * form.expert);
+      if (!made)
+        return false;
+      at->second = std::move(*made);
+    }
+    std::vector<LinearTime> lines = at->second.allReduce;
+    if (prices_[form.kind])
+      lines = prices_[form.kind]->exchange(apart, together, perGradient);
+    else if (form.zero == 1)
+      lines = both(at->second.scatter, scaled(at->second.gather, 1, perGradient));
+    form.expertSyncs.insert(form.expertSyncs.begin(), {together, lines});
+    return true;
+  }
+
   void assume(const std::string &text) {
     if (std::find(out_.assumptions.begin(), out_.assumptions.end(), text) == out_.assumptions.end())
       out_.assumptions.push_back(text);
   }
 
   const OfferRequest &request_;
+  std::map<std::array<int64_t, 4>, Traffic> expertTraffic_; ///< kind, tensor, copies, apart
   size_t dropped_ = 0;
   Offer out_;
   Layering layering_;

@@ -44,15 +44,18 @@ struct PlacementSpace {
   std::vector<PlacementProblem::RankOrder> orders{PlacementProblem::RankOrder::TensorDataPipeline};
   /// What the replicas of a stage divide among them besides their samples.
   struct Division {
-    bool experts = false;
+    int64_t experts = 1; ///< neighbours among which the experts of a layer are
     PlacementProblem::Tables tables = PlacementProblem::Tables::Whole;
-    bool any() const { return experts || tables != PlacementProblem::Tables::Whole; }
+    bool any() const { return experts > 1 || tables != PlacementProblem::Tables::Whole; }
   };
   std::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
   std::vector<PlacementProblem::Tables> tables{PlacementProblem::Tables::Whole};
   /// `recomputes`, and without what is kept where nothing is gathered along the sequence.
   std::vector<std::string> policiesOf(const Share &share) const;
   bool mayBeWhole() const; ///< each replica with all experts and tables
+  /// Ways in which `data` replicas may divide: experts among a number of them that divides theirs;
+  /// tables among all, and then experts among all or none.
+  std::vector<Division> divisions(int64_t data) const;
   bool blockingTransfers = true;
 };
 

@@ -1,6 +1,7 @@
 #include "lib/place/OfferCosts.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace accord {
 namespace {
@@ -9,10 +10,10 @@ constexpr double kMost = 0x1p61;
 
 int64_t share(int64_t whole, int64_t devices) { return (whole + devices - 1) / devices; }
 
-/// Of what `data` replicas have, of which some is divided among them: x of `whole` where each has
-/// x / data, so that `divided` is whole - x + x / data.
-int64_t ownOf(int64_t whole, int64_t divided, int64_t data) {
-  return data > 1 && whole > divided ? (whole - divided) / (data - 1) : 0;
+/// Of what replicas have, of which some is divided `among` so many: x of `whole` where each has
+/// x / among, so that `divided` is whole - x + x / among.
+int64_t ownOf(int64_t whole, int64_t divided, int64_t among) {
+  return among > 1 && whole > divided ? (whole - divided) / (among - 1) : 0;
 }
 
 bool noMore(const PlacementProblem::Keep &a, const PlacementProblem::Keep &b) {
@@ -23,7 +24,9 @@ bool noMore(const PlacementProblem::Keep &a, const PlacementProblem::Keep &b) {
 class Costing {
 public:
   Costing(const FormCosts &of, const std::vector<LayerUse> &uses, const LayerUse *whole)
-      : of_(of), form_(*of.form), uses_(uses), use_(uses.front()), whole_(whole ? *whole : use_) {}
+      : of_(of), form_(*of.form), uses_(uses), use_(uses.front()), whole_(whole ? *whole : use_),
+        among_(of.form->expert > 1 ? of.form->expert : of.form->data),
+        copies_(of.form->data / among_) {}
 
   PlacementProblem::Cost run() {
     int64_t weights = over(&LayerUse::weights, 3), gradients = over(&LayerUse::gradients, 2),
@@ -34,7 +37,7 @@ public:
     cost_.update = use_.update;
     if (form_.zero >= 1) {
       auto mine = static_cast<int64_t>(alone_ * static_cast<double>(use_.update));
-      cost_.update = mine + share(use_.update - mine, form_.data);
+      cost_.update = share(mine, copies_) + share(use_.update - mine, form_.data);
     }
     int64_t throughLink = (form_.hostStates ? states : 0) + (form_.hostWeights ? weights : 0);
     cost_.update = std::max(cost_.update, link(throughLink));
@@ -44,6 +47,7 @@ public:
         cost_.residentWeights + cost_.residentGradients + (form_.hostStates ? 0 : states);
     cost_.hostResident = throughLink;
     cost_.gradients = use_.gradients - own(&LayerUse::gradients);
+    cost_.expertGradients = copies_ > 1 ? own(&LayerUse::gradients) : 0;
     cost_.weights = use_.weights - own(&LayerUse::weights);
     cost_.tied = use_.tied;
     weights_ = form_.hostWeights ? use_.weights : 0;
@@ -55,13 +59,14 @@ public:
   }
 
 private:
-  /// What of a resident each replica has alone.
+  /// What of a resident each of the replicas that divide it has, and `copies_` have in common.
   int64_t own(int64_t LayerUse::*bytes) const {
-    return std::min(use_.*bytes, ownOf(whole_.*bytes, use_.*bytes, form_.data));
+    return std::min(use_.*bytes, ownOf(whole_.*bytes, use_.*bytes, among_));
   }
   int64_t over(int64_t LayerUse::*bytes, int fromStage) const {
     int64_t mine = own(bytes);
-    return form_.zero >= fromStage ? mine + share(use_.*bytes - mine, form_.data) : use_.*bytes;
+    return form_.zero >= fromStage ? share(mine, copies_) + share(use_.*bytes - mine, form_.data)
+                                   : use_.*bytes;
   }
   int64_t link(int64_t bytes) const {
     return static_cast<int64_t>(
@@ -80,9 +85,8 @@ private:
     auto microbatches = static_cast<double>(of_.batch / form_.microbatch); // of all replicas
     auto tensor = static_cast<double>(form_.tensor);
     auto data = static_cast<double>(form_.data);
-    cost_.joules =
-        use_.joules * microbatches * tensor +
-        use_.joulesUpdate * tensor * (alone_ * data + (1 - alone_) * (form_.zero >= 1 ? 1 : data));
+    double updates = form_.zero >= 1 ? alone_ * static_cast<double>(among_) + 1 - alone_ : data;
+    cost_.joules = use_.joules * microbatches * tensor + use_.joulesUpdate * tensor * updates;
     double most = 0;
     auto offer = [&](const FormCosts::Keep &how) {
       PlacementProblem::Keep keep = how.offload ? offloaded(how.policy) : kept(how.policy);
@@ -138,8 +142,9 @@ private:
   const PlacementProblem::Form &form_;
   const std::vector<LayerUse> &uses_;
   const LayerUse &use_, &whole_;
+  int64_t among_, copies_; ///< replicas that divide something, and with the same part of it
   PlacementProblem::Cost cost_;
-  double alone_ = 0;    ///< share of the weights that no other replica has
+  double alone_ = 0;    ///< share of the weights that replicas divide
   int64_t weights_ = 0; ///< bytes that come from the host for each pass
 };
 
@@ -159,8 +164,9 @@ bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &for
     const PlacementProblem::Cost &a = *problem.classes[c].costs[other], &b = costs[c];
     if (a.forward > b.forward || a.backward > b.backward || a.weight != b.weight ||
         a.update > b.update || a.resident > b.resident || a.hostResident > b.hostResident ||
-        a.gradients > b.gradients || a.weights > b.weights || a.tied > b.tied ||
-        a.joules > b.joules || a.joulesAgain > b.joulesAgain)
+        a.gradients > b.gradients || a.expertGradients > b.expertGradients ||
+        a.weights > b.weights || a.tied > b.tied || a.joules > b.joules ||
+        a.joulesAgain > b.joulesAgain)
       return false;
     for (const PlacementProblem::Keep &keep : b.keeps)
       if (std::none_of(a.keeps.begin(), a.keeps.end(),
@@ -197,6 +203,22 @@ std::vector<std::string> PlacementSpace::policiesOf(const Share &share) const {
 bool PlacementSpace::mayBeWhole() const {
   return std::find(experts.begin(), experts.end(), 1) != experts.end() &&
          std::find(tables.begin(), tables.end(), PlacementProblem::Tables::Whole) != tables.end();
+}
+
+std::vector<PlacementSpace::Division> PlacementSpace::divisions(int64_t data) const {
+  std::vector<Division> all;
+  std::set<int64_t> offered(experts.begin(), experts.end());
+  for (int64_t among : offered) {
+    if (among > 1 && (among > data || data % among != 0))
+      continue;
+    if (data == 1) // nobody to divide tables with
+      all.push_back({});
+    else
+      for (PlacementProblem::Tables of : tables)
+        if (among == 1 || among == data || of == PlacementProblem::Tables::Whole)
+          all.push_back({among, of});
+  }
+  return all;
 }
 
 } // namespace accord

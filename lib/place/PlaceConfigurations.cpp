@@ -293,7 +293,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
   auto n = static_cast<double>(left);
   rates += {n * smallest.watts, n * smallest.price, n * smallest.tdp, left * smallest.devices};
   return valueOf(problem_, step * (1 - 1e-12) + static_cast<double>(problem_.perStep), rates,
-                 joules);
+                 joules, space_.mostTdpTime);
 }
 
 } // namespace accord::placing

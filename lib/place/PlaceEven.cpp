@@ -190,6 +190,7 @@ double Shape::evenBound() {
         pass += bound.work(), again += sums.again;
         work.backward += sums.backward + (problem_.hidden <= 1 ? sums.again : sums.mostAgain);
         work.weight += sums.weight, work.update += sums.update, work.gradients += sums.gradients;
+        work.expertGradients += sums.expertGradients;
       }
       auto must = leastAgain(space_, form, parts, held, memory);
       answer_.budget -= all / groups_;

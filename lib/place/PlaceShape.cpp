@@ -136,6 +136,7 @@ std::optional<StageBound> Shape::stageAt(Id form, uint32_t from, uint32_t to, in
     StageWork work;
     work.backward = sums.backward + (problem_.hidden <= 1 ? *again : sums.mostAgain);
     work.weight = sums.weight, work.update = sums.update, work.gradients = sums.gradients;
+    work.expertGradients = sums.expertGradients;
     bound.finish = finishOf(problem_, form, work, togetherOf(problem_, form, groups_));
     bound.finish += tiesAtLeast(form, from, to);
   }

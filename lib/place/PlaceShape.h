@@ -122,7 +122,8 @@ private:
   int64_t tiesAtLeast(Id form, uint32_t from, uint32_t to) const;
   Span extend(const Span &behind, const StageBound &stage, int64_t at) const;
   double value(double step, const Rates &rates) const {
-    return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_);
+    return valueOf(problem_, step + static_cast<double>(problem_.perStep), rates, joules_,
+                   space_.mostTdpTime);
   }
   Rates ratesAtLeast(const std::vector<Placed> &stages) const;
   int64_t longest() const; ///< step below the answer's value, without perStep

@@ -14,7 +14,7 @@ bool mayRunOn(const PlacementProblem &problem, Id layer, Id kind);
 /// Sums over a set of layers in one form. Recomputation is counted with the least of each layer.
 struct Sums {
   int64_t forward = 0, backward = 0, weight = 0, again = 0, mostAgain = 0, update = 0;
-  int64_t resident = 0, gradients = 0, weights = 0, hostResident = 0;
+  int64_t resident = 0, gradients = 0, expertGradients = 0, weights = 0, hostResident = 0;
   int64_t kept = 0;      ///< where nothing more is computed again than must be in roomy memory
   int64_t keptLeast = 0; ///< where as little as possible is kept
   double joules = 0;     ///< least of each layer
@@ -30,9 +30,11 @@ class Space {
 public:
   /// At most `mostSets` down-sets are listed; of more only those that are prefixes of the given
   /// order.
-  Space(const PlacementProblem &problem, size_t mostSets);
+  Space(const PlacementProblem &problem, size_t mostSets, double mostTdpTime = 0);
 
   const PlacementProblem &problem;
+  /// A limit besides the problem's: step time * thermal design power, in W s; 0: none.
+  double mostTdpTime;
   bool complete = true; ///< all down-sets are listed
   bool linear = false;  ///< the only down-sets are prefixes: nodes are numbers of layers
   bool chain = false;   ///< linear, and each layer waits for what the one before it sends

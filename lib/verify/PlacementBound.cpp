@@ -162,6 +162,8 @@ private:
       return price * seconds;
     case PlacementObjective::TdpTime:
       return tdp * seconds;
+    case PlacementObjective::Memory: // proved by what fits, see `proveBound`
+      return 0;
     }
     return step;
   }
@@ -491,8 +493,8 @@ private:
 
 } // namespace
 
-BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort,
-                      double passes) {
+BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,
+                           double passes) {
   return Proving(problem, bound, effort, passes).run();
 }
 

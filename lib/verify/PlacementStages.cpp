@@ -265,7 +265,7 @@ const StageLeast &StageCosts::of(size_t from, size_t to, Id form, bool alone) {
 StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alone) {
   StageLeast least;
   const auto &f = p.forms[form];
-  int64_t gradients = 0, weights = 0;
+  int64_t gradients = 0, ofExperts = 0, weights = 0;
   for (Id l : layers) {
     const auto &cost = p.cost(l, form);
     if (!cost || !mayBeOn(p, l, f.kind))
@@ -279,6 +279,7 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
     least.weight += cost->weight;
     least.update += cost->update;
     gradients += cost->gradients;
+    ofExperts += cost->expertGradients;
     weights += cost->weights;
     least.joules += cost->joules + static_cast<double>(again) * cost->joulesAgain;
   }
@@ -291,14 +292,18 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   // Of ranks that run replica after replica, the best of any number of groups.
   bool stagesBetween = f.order == PlacementProblem::RankOrder::TensorPipelineData;
   int64_t together = replicasTogether(p, form, 1);
-  least.exchange = INT64_MAX;
-  for (size_t i = 0; i < f.syncs.size(); ++i)
-    if (i == 0 || f.syncs[i].together <= together) {
-      int64_t takes = leastTime(f.syncs[i].ways, static_cast<double>(gradients));
-      least.exchange = stagesBetween ? std::min(least.exchange, takes) : takes;
-    }
-  if (f.syncs.empty())
-    least.exchange = 0;
+  auto exchange = [&](const std::vector<PlacementProblem::Sync> &syncs, int64_t bytes,
+                      int64_t most) {
+    int64_t all = syncs.empty() ? 0 : INT64_MAX;
+    for (size_t i = 0; i < syncs.size(); ++i)
+      if (i == 0 || syncs[i].together <= most) {
+        int64_t takes = leastTime(syncs[i].ways, static_cast<double>(bytes));
+        all = stagesBetween ? std::min(all, takes) : takes;
+      }
+    return all;
+  };
+  least.exchange = exchange(f.syncs, gradients, together) +
+                   exchange(f.expertSyncs, ofExperts, together / f.expert);
 
   // What comes in, once per layer that sends it, and what goes out, on the best link there is.
   std::map<Id, int64_t> in, out;
@@ -392,6 +397,7 @@ double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id form)
   auto devices = static_cast<double>(problem.forms[form].devices());
   switch (problem.objective) {
   case PlacementObjective::StepTime:
+  case PlacementObjective::Memory: // not of time
     return 0;
   case PlacementObjective::Energy:
     return kind.idleWatts * devices;

@@ -267,7 +267,8 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
   PlacementWorth worth;
   worth.inFlight.resize(stages);
 
-  std::vector<int64_t> gradients(groups), updates(groups), hides(groups), working(groups);
+  std::vector<int64_t> gradients(groups), ofExperts(groups), updates(groups), hides(groups),
+      working(groups);
   worth.memory.resize(groups), worth.host.resize(groups);
   std::vector<std::vector<int64_t>> keeps(groups), outside(groups); // by group, chunk
   for (size_t s = 0; s < stages; ++s) {
@@ -286,6 +287,7 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       worth.host[g] += cost.hostResident;
       weights += cost.weights;
       gradients[g] += cost.gradients;
+      ofExperts[g] += cost.expertGradients;
       updates[g] += cost.update;
       worth.memory[g] += cost.resident;
       working[g] = std::max(working[g], keep.working);
@@ -322,6 +324,12 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     for (size_t i = 0; i < form.syncs.size(); ++i) // the last with no more together than there are
       if (i == 0 || form.syncs[i].together <= together)
         exchange = leastTime(form.syncs[i].ways, static_cast<double>(gradients[g]));
+    // Replicas with the same experts are `expert` apart: so many times fewer are together.
+    int64_t experts = 0, same = std::max<int64_t>(1, together / form.expert);
+    for (const auto &sync : form.expertSyncs)
+      if (sync.together <= same || &sync == &form.expertSyncs.front())
+        experts = leastTime(sync.ways, static_cast<double>(ofExperts[g]));
+    exchange += experts;
     auto hidden = static_cast<int64_t>(p.hidden * static_cast<double>(hides[g]));
     if (p.hides < 1)
       hidden = std::min(hidden, static_cast<int64_t>(p.hides * static_cast<double>(exchange)));
@@ -418,6 +426,10 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     break;
   case PlacementObjective::TdpTime:
     worth.value = tdp * seconds;
+    break;
+  case PlacementObjective::Memory:
+    for (int64_t bytes : worth.memory)
+      worth.value = std::max(worth.value, static_cast<double>(bytes));
     break;
   }
   return worth;
