@@ -92,6 +92,11 @@ std::optional<int64_t> TakePartOp::getBytesRead(int64_t batch) { return bytesOf(
 
 Work GradientAllReduceOp::getWork() {
   Work work;
+  if (RowsAttr rows = getRowsAttr()) {
+    work.domain = {ShapedType::kDynamic, rows.getLookups(), getTensorType().getDimSize(1)};
+    work.kinds.assign(3, utils::IteratorType::parallel);
+    return work;
+  }
   work.domain.push_back(getCopies());
   llvm::append_range(work.domain, getTensorType().getShape());
   work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);
@@ -99,8 +104,12 @@ Work GradientAllReduceOp::getWork() {
 }
 int64_t GradientAllReduceOp::getFlopsPerPoint() { return getLocal() ? 1 : 0; }
 WorkCore GradientAllReduceOp::getCoreKind() { return getLocal() ? WorkCore::Vector : WorkCore::Network; }
-std::optional<int64_t> GradientAllReduceOp::getBytesRead(int64_t) {
+std::optional<int64_t> GradientAllReduceOp::getBytesRead(int64_t samples) {
+  if (RowsAttr rows = getRowsAttr())
+    return sparseBytes(getTensorType(), rows, getPrecision().getGradients(), samples);
   return checkedMultiply(checkedMultiply(volume(getTensorType().getShape(), 1), getCopies()),
                          elementBytes(getPrecision().getGradients()));
 }
-std::optional<int64_t> GradientAllReduceOp::getBytesWritten(int64_t batch) { return getBytesRead(batch); }
+std::optional<int64_t> GradientAllReduceOp::getBytesWritten(int64_t batch) {
+  return getRowsAttr() && !getLocal() ? checkedMultiply(getBytesRead(batch), getDevices()) : getBytesRead(batch);
+}

@@ -10,7 +10,8 @@ namespace {
 double picoseconds(double seconds) { return seconds * 1e12; }
 } // namespace
 
-std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit) {
+std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit,
+                                             double unlinked) {
   auto parameters = calibrate::fittedOf(group.machine);
   if (!parameters || group.machine.memories.empty() ||
       !(group.machine.memories.front().bandwidth.value > 0))
@@ -23,6 +24,7 @@ std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit
   made.perServer_ = static_cast<double>(group.devicesPerServer);
   made.across_ = group.servers > 1 && !group.fabric.levels.empty();
   made.eightBit_ = eightBit;
+  made.unlinked_ = unlinked;
   if (made.across_) {
     const Network &network = group.fabric.levels.back();
     double rate = endpointBandwidth(network, 2).value / network.oversubscription;
@@ -38,7 +40,7 @@ std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit
 calibrate::Layout FittedPrices::layout(double tensor, double data) const {
   calibrate::Layout layout;
   layout.tensor = tensor, layout.data = data;
-  layout.devicesPerServer = perServer_, layout.network = network_;
+  layout.devicesPerServer = perServer_, layout.network = network_, layout.unlinked = unlinked_;
   return layout;
 }
 
@@ -59,7 +61,16 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
       if (!item)
         continue;
       if (r == kUpdateRegion) {
-        times[id].device = calibrate::updateTime(item->bytes, memoryBandwidth_, parameters_);
+        times[id].device = item->work == calibrate::WorkClass::Lookup
+                               ? calibrate::updatedRowsTime(item->bytes, memoryBandwidth_, parameters_)
+                               : calibrate::updateTime(item->bytes, memoryBandwidth_, parameters_);
+        continue;
+      }
+      if (op.exchange && op.exchange->axis == "data") { // of what replicas divide
+        auto n = static_cast<double>(op.exchange->devices);
+        times[id].device =
+            calibrate::rowsTime((n - 1) / n * item->payload,
+                                this->layout(static_cast<double>(tensor), n), parameters_);
         continue;
       }
       item->count = 1;

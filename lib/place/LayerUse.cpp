@@ -250,6 +250,10 @@ private:
   }
 
   void residents() {
+    std::set<std::string> sparse; // tables
+    for (OperationId id : graph_.regions[kUpdateRegion].operations)
+      if (const Operation &op = operation(id); op.kind == "update_rows")
+        sparse.insert(op.name.substr(0, op.name.rfind(".update")));
     for (const Resident &r : graph_.residents) {
       std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, r.name);
       for (uint32_t cls : owners) {
@@ -259,6 +263,8 @@ private:
                          : r.category == Category::Gradients ? use.gradients
                                                              : use.states;
         bytes = sum(bytes, share);
+        if (r.category == Category::Gradients && sparse.count(r.name))
+          use.rows = sum(use.rows, share);
         if (owners.size() > 1 && r.category == Category::Gradients)
           use.tied = sum(use.tied, share);
       }

@@ -56,6 +56,9 @@ struct LayerUse {
   /// product (Wang et al., Overlap Communication with Dependent Computation via Decomposition,
   /// ASPLOS 2023).
   int64_t ringForward = 0, ringBackward = 0;
+  /// Of `gradients`, those that are rows of tables, as many as the whole batch looks up: replicas
+  /// that have the tables whole gather them.
+  int64_t rows = 0;
   int64_t tied = 0;        ///< of `gradients`, those of parameters that other layers use, too
   double joules = 0;       ///< of one micro-batch
   double joulesUpdate = 0; ///< of one step

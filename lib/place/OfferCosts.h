@@ -22,7 +22,8 @@ struct FormCosts {
 /// Of one class of layers: its uses by policy, on one of `form.data` replicas. `whole`: the first
 /// of them where replicas divide nothing, else null if that is `uses` itself.
 ///   Memory. ZeRO divides what all replicas have; of what they divide already each has its own, and
-///   its gradients are not exchanged.
+///   its gradients are not exchanged. Sparse gradients are gathered: of tables that each replica has
+///   whole, half their bytes count as gradients.
 ///   Host (Ren et al., ZeRO-Offload, USENIX ATC 2021; Rajbhandari et al., ZeRO-Infinity, SC 2021).
 ///   Over the link to the host, of H picoseconds a byte in each direction, go: states of the
 ///   optimizer, there and back in the update, max(update, states H); weights W, in before either
