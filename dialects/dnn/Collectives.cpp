@@ -102,11 +102,15 @@ Work GradientAllReduceOp::getWork() {
   work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);
   return work;
 }
-int64_t GradientAllReduceOp::getFlopsPerPoint() { return getLocal() ? 1 : 0; }
-WorkCore GradientAllReduceOp::getCoreKind() { return getLocal() ? WorkCore::Vector : WorkCore::Network; }
+int64_t GradientAllReduceOp::getFlopsPerPoint() { return getLocal() && !getRowsAttr() ? 1 : 0; }
+WorkCore GradientAllReduceOp::getCoreKind() {
+  if (!getLocal())
+    return WorkCore::Network;
+  return getRowsAttr() ? WorkCore::None : WorkCore::Vector; // the update divides rows as it reads them
+}
 std::optional<int64_t> GradientAllReduceOp::getBytesRead(int64_t samples) {
   if (RowsAttr rows = getRowsAttr())
-    return sparseBytes(getTensorType(), rows, getPrecision().getGradients(), samples);
+    return getLocal() ? 0 : sparseBytes(getTensorType(), rows, getPrecision().getGradients(), samples);
   return checkedMultiply(checkedMultiply(volume(getTensorType().getShape(), 1), getCopies()),
                          elementBytes(getPrecision().getGradients()));
 }

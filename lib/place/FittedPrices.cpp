@@ -1,5 +1,7 @@
 #include "lib/place/FittedPrices.h"
 #include <fmt/format.h>
+#include <map>
+#include <tuple>
 
 namespace accord {
 
@@ -8,6 +10,12 @@ using calibrate::Place;
 
 namespace {
 double picoseconds(double seconds) { return seconds * 1e12; }
+
+/// What equal lookups have in common.
+using LookupKey = std::tuple<Phase, std::string, double, double>;
+LookupKey keyOf(const calibrate::ProfileItem &item) {
+  return {item.phase, item.type, item.flops, item.bytes};
+}
 } // namespace
 
 std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit,
@@ -53,6 +61,11 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
     for (RegionId at = r; !recurrent && at != kMicrobatchRegion && at != kUpdateRegion;
          at = graph.operations[graph.regions[at].owner].region)
       recurrent = calibrate::isOverTime(graph.regions[at]);
+    std::map<LookupKey, double> lookups;
+    for (OperationId id : graph.regions[r].operations)
+      if (auto item = calibrate::itemOf(graph.operations[id]);
+          item && item->work == calibrate::WorkClass::Lookup)
+        ++lookups[keyOf(*item)];
     for (OperationId id : graph.regions[r].operations) {
       const Operation &op = graph.operations[id];
       if (op.body != kNone)
@@ -73,7 +86,8 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
                                 this->layout(static_cast<double>(tensor), n), parameters_);
         continue;
       }
-      item->count = 1;
+      // Equal ones are one kernel, as in a profile, of which each has its share.
+      item->count = item->work == calibrate::WorkClass::Lookup ? lookups[keyOf(*item)] : 1;
       item->recurrent = recurrent;
       auto work = calibrate::workOf(*item, machine_, 1, eightBit_);
       if (!work)
@@ -83,7 +97,7 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
                      machine_.location,
                      {}};
       calibrate::WorkTime time = calibrate::workTime(*work, layout, memoryBandwidth_, parameters_);
-      times[id] = {time.device(), time.host};
+      times[id] = {time.device() / item->count, time.host / item->count};
     }
   }
   return times;

@@ -223,9 +223,15 @@ private:
       uint32_t cls = classOf_.at(id);
       spend(id, 1 / static_cast<double>(countOf(cls)), backward_.at(id), spent[cls]);
     }
+    bool blocks = false;
+    OperationTime step;
+    for (size_t cls = 0; cls < uses_.size(); ++cls) {
+      blocks |= layering_.classes[cls].iterated;
+      step.device += spent[cls].all.device, step.host += spent[cls].all.host;
+    }
     for (size_t cls = 0; cls < uses_.size(); ++cls) {
       const Spent &s = spent[cls];
-      bool device = s.all.device >= s.all.host;
+      bool device = blocks ? s.all.device >= s.all.host : step.device >= step.host;
       auto time = [&](const OperationTime &of) {
         return capped(std::ceil((device ? of.device : of.host) * 1e12));
       };

@@ -80,6 +80,8 @@ struct OperationTime {
 /// operation "….NAME_gradient": each has a copy of its own.
 /// With `times`, by operation, a layer takes the longer of what its operations take on the device
 /// and on the host, forward and backward pass together, divided among the phases in proportion;
+/// without repeated layers, that of both which is longer in all layers together (the host runs
+/// ahead of the device);
 /// the schedule then says which values are alive at a time, and no more.
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
                                 const Costs &costs, const Schedule &schedule,
