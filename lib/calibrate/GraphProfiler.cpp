@@ -80,8 +80,8 @@ struct GraphProfiler::Data {
       pipeline += fmt::format(",shard{{axis=tensor devices={} sequence={}}}", workload.tensor,
                               workload.sequence);
     if (workload.data > 1)
-      pipeline +=
-          fmt::format(",replicate{{axis=data devices={} tables={}}}", workload.data, workload.tables);
+      pipeline += fmt::format(",replicate{{axis=data devices={} tables={}}}", workload.data,
+                              workload.tables);
     if (workload.fused)
       pipeline += ",dnn.training_graph(fuse)";
     if (!run(*into.module, pipeline, into.error))

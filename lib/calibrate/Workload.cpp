@@ -191,17 +191,18 @@ private:
       out.text = "import \"catalog/dlrm.dnn\"\n" + train("dlrm()");
       return out;
     }
-    out.text = fmt::format("import \"catalog/dlrm.dnn\"\n"
-                           "model dlrm_of_clicks() {{\n"
-                           "  input numbers    : float[13]\n"
-                           "  input categories : int32[26]\n"
-                           "  input clicked    : fp32[1]\n"
-                           "  let logit = dlrm_logit(numbers, categories, [{}], 128, bottom = [512, "
-                           "256, 128], top = [1024, 1024, 512, 256])\n"
-                           "  loss binary_cross_entropy(logit, clicked)\n"
-                           "}}\n",
-                           rows) +
-               train("dlrm_of_clicks()");
+    out.text =
+        fmt::format("import \"catalog/dlrm.dnn\"\n"
+                    "model dlrm_of_clicks() {{\n"
+                    "  input numbers    : float[13]\n"
+                    "  input categories : int32[26]\n"
+                    "  input clicked    : fp32[1]\n"
+                    "  let logit = dlrm_logit(numbers, categories, [{}], 128, bottom = [512, "
+                    "256, 128], top = [1024, 1024, 512, 256])\n"
+                    "  loss binary_cross_entropy(logit, clicked)\n"
+                    "}}\n",
+                    rows) +
+        train("dlrm_of_clicks()");
     return out;
   }
 

@@ -1,5 +1,6 @@
 #include "lib/cost/FromDnn.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/cost/Arithmetic.h"
 #include "lib/cost/SourceOf.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,42 +16,6 @@ using namespace mlir;
 
 namespace accord {
 namespace {
-
-/// "bf16" for a tensor of bf16, in the words of the machine language.
-std::string arithmetic(Type type) {
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    type = shaped.getElementType();
-  if (type.isBF16())
-    return "bf16";
-  if (type.isF16())
-    return "fp16";
-  if (type.isTF32())
-    return "tf32";
-  if (type.isF64())
-    return "fp64";
-  if (isa<IntegerType>(type))
-    return "int" + std::to_string(type.getIntOrFloatBitWidth());
-  return "fp32";
-}
-
-/// In the words of the training language: "mixed(bf16)", "fp32".
-std::string describe(dnn::PrecisionAttr precision) {
-  std::string element = arithmetic(precision.getElement());
-  if (!precision.getMixed())
-    return element;
-  if (precision.getGradients() != precision.getElement())
-    element += ", gradients = " + arithmetic(precision.getGradients());
-  return "mixed(" + element + ")";
-}
-
-/// Arithmetic of an operation's inner loop: that of its first float operand.
-std::string typeOf(mlir::Operation &op) {
-  for (mlir::Value typed : op.getOperands())
-    if (isa<RankedTensorType>(typed.getType()) &&
-        isa<FloatType>(getElementTypeOrSelf(typed.getType())))
-      return arithmetic(typed.getType());
-  return Operation().type;
-}
 
 class Extractor {
 public:
@@ -276,8 +241,8 @@ void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
     if (!stored || !type || into.core == CoreKind::None)
       continue;
     auto own = bytesOf(type, out.microbatch);
-    auto buffer = bytesOf(RankedTensorType::get(type.getShape(), format, type.getEncoding()),
-                          out.microbatch);
+    auto buffer =
+        bytesOf(RankedTensorType::get(type.getShape(), format, type.getEncoding()), out.microbatch);
     if (!own || !buffer)
       return fail(op, "has a gradient whose size");
     into.bytesWritten += *buffer - *own;

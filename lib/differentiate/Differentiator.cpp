@@ -196,7 +196,8 @@ Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
   }
   if (dnn::RowsAttr rows = dnn::rowsOf(a.getType())) {
     auto table = cast<RankedTensorType>(a.getType());
-    int64_t lookups = checkedAdd(rows.getLookups(), dnn::rowsOf(b.getType()).getLookups()).value_or(INT64_MAX);
+    int64_t lookups =
+        checkedAdd(rows.getLookups(), dnn::rowsOf(b.getType()).getLookups()).value_or(INT64_MAX);
     auto both = dnn::RowsAttr::get(rows.getContext(), lookups, rows.getIndex());
     auto join = dnn::JoinRowsOp::create(
         frame.builder, b.getLoc(),

@@ -18,8 +18,7 @@ LookupKey keyOf(const calibrate::ProfileItem &item) {
 }
 } // namespace
 
-std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit,
-                                             double unlinked) {
+std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit, double unlinked) {
   auto parameters = calibrate::fittedOf(group.machine);
   if (!parameters || group.machine.memories.empty() ||
       !(group.machine.memories.front().bandwidth.value > 0))
@@ -74,16 +73,16 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
       if (!item)
         continue;
       if (r == kUpdateRegion) {
-        times[id].device = item->work == calibrate::WorkClass::Lookup
-                               ? calibrate::updatedRowsTime(item->bytes, memoryBandwidth_, parameters_)
-                               : calibrate::updateTime(item->bytes, memoryBandwidth_, parameters_);
+        times[id].device =
+            item->work == calibrate::WorkClass::Lookup
+                ? calibrate::updatedRowsTime(item->bytes, memoryBandwidth_, parameters_)
+                : calibrate::updateTime(item->bytes, memoryBandwidth_, parameters_);
         continue;
       }
       if (op.exchange && op.exchange->axis == "data") { // of what replicas divide
         auto n = static_cast<double>(op.exchange->devices);
-        times[id].device =
-            calibrate::rowsTime((n - 1) / n * item->payload,
-                                this->layout(static_cast<double>(tensor), n), parameters_);
+        times[id].device = calibrate::rowsTime(
+            (n - 1) / n * item->payload, this->layout(static_cast<double>(tensor), n), parameters_);
         continue;
       }
       // Equal ones are one kernel, as in a profile, of which each has its share.

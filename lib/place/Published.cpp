@@ -281,6 +281,8 @@ private:
       text += fmt::format(" v{}", plan.chunks);
     if (form.sequence)
       text += " seq";
+    if (form.tables != PlacementProblem::Tables::Whole)
+      text += fmt::format(" {} of tables", name(form.tables));
     if (form.zero > 0 && form.data > 1)
       text += fmt::format(" z{}", form.zero);
     std::map<std::string, size_t> policies;

@@ -47,7 +47,8 @@ void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t di
 SmallVector<Value> addends(dnn::GradientOp sink) {
   SmallVector<Value> values{sink.getValue()};
   for (size_t i = 0; i < values.size(); ++i)
-    if (Operation *sum = values[i].getDefiningOp(); isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
+    if (Operation *sum = values[i].getDefiningOp();
+        isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
       llvm::append_range(values, sum->getOperands());
   return values;
 }

@@ -151,7 +151,8 @@ TEST(SparseTables, TouchTheRowsOfTheirLookups) {
 
 // Two states of the table's size (SparseAdam), one number for each row (row-wise Adagrad).
 TEST(SparseTables, StatesOfOptimizers) {
-  for (auto [optimizer, states] : {std::pair(", optimizer = sgd", 0), {"", 2 * 4 * 8 * 4},
+  for (auto [optimizer, states] : {std::pair(", optimizer = sgd", 0),
+                                   {"", 2 * 4 * 8 * 4},
                                    {", optimizer = rowwise_adagrad", 4 * 4}}) {
     SCOPED_TRACE(optimizer);
     Step step(model(true, optimizer), {"adam", "fp32"});
