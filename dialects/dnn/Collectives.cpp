@@ -92,15 +92,28 @@ std::optional<int64_t> TakePartOp::getBytesRead(int64_t batch) { return bytesOf(
 
 Work GradientAllReduceOp::getWork() {
   Work work;
+  if (RowsAttr rows = getRowsAttr()) {
+    work.domain = {ShapedType::kDynamic, rows.getLookups(), getTensorType().getDimSize(1)};
+    work.kinds.assign(3, utils::IteratorType::parallel);
+    return work;
+  }
   work.domain.push_back(getCopies());
   llvm::append_range(work.domain, getTensorType().getShape());
   work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);
   return work;
 }
-int64_t GradientAllReduceOp::getFlopsPerPoint() { return getLocal() ? 1 : 0; }
-WorkCore GradientAllReduceOp::getCoreKind() { return getLocal() ? WorkCore::Vector : WorkCore::Network; }
-std::optional<int64_t> GradientAllReduceOp::getBytesRead(int64_t) {
+int64_t GradientAllReduceOp::getFlopsPerPoint() { return getLocal() && !getRowsAttr() ? 1 : 0; }
+WorkCore GradientAllReduceOp::getCoreKind() {
+  if (!getLocal())
+    return WorkCore::Network;
+  return getRowsAttr() ? WorkCore::None : WorkCore::Vector; // the update divides rows as it reads them
+}
+std::optional<int64_t> GradientAllReduceOp::getBytesRead(int64_t samples) {
+  if (RowsAttr rows = getRowsAttr())
+    return getLocal() ? 0 : sparseBytes(getTensorType(), rows, getPrecision().getGradients(), samples);
   return checkedMultiply(checkedMultiply(volume(getTensorType().getShape(), 1), getCopies()),
                          elementBytes(getPrecision().getGradients()));
 }
-std::optional<int64_t> GradientAllReduceOp::getBytesWritten(int64_t batch) { return getBytesRead(batch); }
+std::optional<int64_t> GradientAllReduceOp::getBytesWritten(int64_t batch) {
+  return getRowsAttr() && !getLocal() ? checkedMultiply(getBytesRead(batch), getDevices()) : getBytesRead(batch);
+}

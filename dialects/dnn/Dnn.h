@@ -43,6 +43,13 @@ mlir::FailureOr<mlir::Operation *> createInferred(mlir::OpBuilder &builder, mlir
                                                   llvm::StringRef name, mlir::ValueRange operands,
                                                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 
+/// How a sparse gradient is stored; null for other types.
+RowsAttr rowsOf(mlir::Type type);
+/// Of a table's sparse gradient in elements of `element`: ids and rows of all lookups of `batch` samples.
+std::optional<int64_t> sparseBytes(mlir::RankedTensorType table, RowsAttr rows, mlir::Type element, int64_t batch);
+/// `rows` of so many devices together.
+RowsAttr timesRows(RowsAttr rows, int64_t devices);
+
 /// Memory that a parameter (all copies) holds during the whole step, in bytes.
 struct ResidentBytes {
   int64_t weights = 0, gradients = 0, optimizerStates = 0;
@@ -52,8 +59,9 @@ struct ResidentBytes {
 /// Bytes per trained scalar. Mixed precision with Adam: 2 weight + 2 gradient + 12 (fp32 master, momentum, variance) = 16,
 /// 18 with fp32 gradients; fp32 with Adam: 4 + 4 + 8 = 16 (Rajbhandari et al., ZeRO, SC 2020, section 3.1).
 ResidentBytes residentBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision);
-/// Of one parameter, all copies; nullopt past 2^63.
-std::optional<ResidentBytes> residentBytes(ParameterOp parameter, OptimizerKind optimizer, PrecisionAttr precision);
+/// Of the parameter that an operation updates, all copies, in a step of so many samples; nullopt past 2^63. A sparse gradient is there as
+/// its rows; `rowwise_adagrad` has one state of 4 bytes for each row of the table.
+std::optional<ResidentBytes> residentBytes(UpdateOp update, int64_t samples);
 /// Floating-point operations of the optimizer per trained scalar (see `dnn.update`).
 int64_t updateFlops(OptimizerKind optimizer);
 

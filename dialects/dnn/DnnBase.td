@@ -50,7 +50,8 @@ def Dnn_PhaseAttr : EnumAttr<Dnn_Dialect, Dnn_Phase, "phase"> { let assemblyForm
 
 def Dnn_OptimizerKind : Dnn_Enum<"OptimizerKind", "optimizer of the training", [
   I32EnumAttrCase<"Sgd", 0, "sgd">, I32EnumAttrCase<"Momentum", 1, "momentum">,
-  I32EnumAttrCase<"Adam", 2, "adam">, I32EnumAttrCase<"AdamW", 3, "adamw">]>;
+  I32EnumAttrCase<"Adam", 2, "adam">, I32EnumAttrCase<"AdamW", 3, "adamw">,
+  I32EnumAttrCase<"RowwiseAdagrad", 4, "rowwise_adagrad">]>; // of tables with sparse gradients alone
 def Dnn_OptimizerAttr : EnumAttr<Dnn_Dialect, Dnn_OptimizerKind, "optimizer"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Dnn_PrecisionAttr : Dnn_Attr<"Precision", "precision"> {
@@ -65,6 +66,17 @@ def Dnn_PrecisionAttr : Dnn_Attr<"Precision", "precision"> {
   let builders = [AttrBuilder<(ins "bool":$mixed, "::mlir::Type":$element), [{
     return $_get($_ctxt, mixed, element, element);
   }]>];
+}
+
+def Dnn_RowsAttr : Dnn_Attr<"Rows", "rows"> {
+  let summary = "a sparse gradient: of a table, the rows that were looked up";
+  let description = [{
+    `tensor<1000000x64xf32, #dnn.rows<26 x i32>>`: stored as 26 ids of i32 and as many rows of 64 for each sample, in the order of the
+    lookups. A row that was looked up twice is there twice; its gradient is the sum. All other rows are zero and not stored.
+  }];
+  let parameters = (ins "int64_t":$lookups, "::mlir::Type":$index);
+  let assemblyFormat = "`<` $lookups `x` $index `>`";
+  let genVerifyDecl = 1;
 }
 
 def Dnn_StashType : TypeDef<Dnn_Dialect, "Stash"> {

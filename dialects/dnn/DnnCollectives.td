@@ -61,10 +61,12 @@ def Dnn_GradientAllReduceOp : Dnn_Op<"gradient_all_reduce", [HasParent<"Optimize
   let description = [{
     Data parallelism: each replica has seen samples of its own. With `local`, the gradient needs no exchange, because one device has taken
     the samples of all replicas into account for its part of the parameter (an embedding table, an expert): it is only divided by their number.
+    With `rows`, the gradient is sparse: every device gathers the rows of all, so many of its own for each sample (as PyTorch's all-reduce of
+    sparse tensors does).
     `dnn.gradient_all_reduce @w : tensor<8x4xbf16> copies 48 {axis = "data", devices = 4 : i64, precision = #dnn.precision<mixed, bf16>}`
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, TypeAttrOf<Dnn_Tensor>:$type, DefaultValuedAttr<Dnn_Int, "1">:$copies, StrAttr:$axis,
-                       Dnn_Int:$devices, Dnn_PrecisionAttr:$precision, UnitAttr:$local);
+                       Dnn_Int:$devices, Dnn_PrecisionAttr:$precision, UnitAttr:$local, OptionalAttr<Dnn_RowsAttr>:$rows);
   let assemblyFormat = "$parameter `:` $type (`copies` $copies^)? attr-dict";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }

@@ -47,6 +47,14 @@ void PrecisionAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t lookups, Type index) {
+  if (lookups < 1)
+    return emitError() << "a sparse gradient has at least 1 row for each sample, found " << lookups;
+  if (!isa<IntegerType>(index))
+    return emitError() << "rows are named by integers, found " << index;
+  return success();
+}
+
 LogicalResult StashType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t count, Type element) {
   if (count < 1)
     return emitError() << "a stash holds at least 1 slice, found " << count;

@@ -6,38 +6,51 @@ include "dialects/dnn/DnnWork.td"
 
 def Dnn_EmbeddingOp : Dnn_ForwardOp<"embedding", 0> {
   let summary = "y[.., :] = table[ids[..], :]";
-  let description = "No FLOP; reads the ids and the rows looked up, not the table.\n"
+  let description = "No FLOP; reads the ids and the rows looked up, not the table. If `sparse`, the table's gradient is stored as rows, and the update (by an "
+    "`optimizer` of its own, where it has one) touches these alone.\n"
     "`%y = dnn.embedding %ids, %t : (tensor<?x1024xi32>, tensor<50257x1600xbf16>) -> tensor<?x1024x1600xbf16>`";
-  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table);
+  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<BoolAttr, "false">:$sparse, OptionalAttr<StrAttr>:$optimizer);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation()), {1});";
   let more = Dnn_ReadsTouched;
 }
 def Dnn_EmbeddingGradOp : Dnn_WorkOp<"embedding_grad", 1> {
   let summary = "gradient of a lookup: dtable[ids[..], :] += dy[.., :]";
-  let description = "1 FLOP per element of dy. Reads dy, ids and the touched rows, writes the touched rows.";
+  let description = "1 FLOP per element of dy. Reads dy, ids and the touched rows, writes the touched rows; a sparse dtable: reads dy and ids, writes ids and rows.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids);
   let results = (outs Dnn_Tensor:$dtable);
   let work = "return ::accord::dnn::openWork(::accord::dnn::pointwiseWork(getOperation(), getDy().getType()), {2});";
   let more = Dnn_BothTouched;
+  let hasVerifier = 1;
 }
 def Dnn_EmbeddingBagOp : Dnn_ForwardOp<"embedding_bag", 1> {
   let summary = "y[.., :] = sum (or mean) over n of table[ids[.., n], :]";
   let description = "1 FLOP per point of (.., n, dim); reads the ids and the rows looked up, with `skew` each different row once: the id of rank r is "
     "then drawn in proportion to r^-skew (Zipf), so that the expected number of different rows among all lookups counts.\n"
     "`%y = dnn.embedding_bag %ids, %t {mode = \"sum\"} : (tensor<?x20xi32>, tensor<1000000x64xf32>) -> tensor<?x64xf32>`";
-  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode, OptionalAttr<Dnn_Skew>:$skew);
+  let arguments = (ins Dnn_Tensor:$ids, Dnn_Tensor:$table, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode, OptionalAttr<Dnn_Skew>:$skew,
+                       DefaultValuedAttr<BoolAttr, "false">:$sparse, OptionalAttr<StrAttr>:$optimizer);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getY().getType());";
   let more = Dnn_ReadsTouched;
 }
 def Dnn_EmbeddingBagGradOp : Dnn_WorkOp<"embedding_bag_grad", 1> {
   let summary = "gradient of `dnn.embedding_bag`: dtable[ids[.., n], :] += dy[.., :]";
-  let description = "1 FLOP per point of (.., n, dim). Reads dy, ids and the touched rows, writes the touched rows; with `skew` each once.";
+  let description = "1 FLOP per point of (.., n, dim). Reads dy, ids and the touched rows, writes the touched rows; with `skew` each once; of a sparse dtable, a row for each id.";
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$ids, DefaultValuedAttr<StrAttr, "\"sum\"">:$mode, OptionalAttr<Dnn_Skew>:$skew);
   let results = (outs Dnn_Tensor:$dtable);
   let work = "return ::accord::dnn::bagWork(getOperation(), getIds().getType(), getDy().getType());";
   let more = Dnn_BothTouched;
+  let hasVerifier = 1;
+}
+def Dnn_JoinRowsOp : Dnn_WorkOp<"join_rows", 0> {
+  let summary = "the sum of two sparse gradients of one table: the rows of both, those of a first";
+  let description = "A view: both lie one after the other where they were written.\n"
+    "`%y = dnn.join_rows %a, %b : (tensor<100x4xf32, #dnn.rows<8 x i32>>, tensor<100x4xf32, #dnn.rows<1 x i32>>) -> tensor<100x4xf32, #dnn.rows<9 x i32>>`";
+  let arguments = (ins Dnn_Tensor:$a, Dnn_Tensor:$b);
+  let results = (outs Dnn_Tensor:$y);
+  let more = Dnn_IsView;
+  let hasVerifier = 1;
 }
 def Dnn_RelativeBiasOp : Dnn_ForwardOp<"relative_bias", 0> {
   let summary = "y[h, q, k] = table[bucket(k - q), h]: a learned bias per head and distance (Raffel et al., T5, 2019)";

@@ -130,7 +130,8 @@ def Dnn_TrainingGraphOp : Dnn_Op<"training_graph",
   let summary = "one training step: parameters, a micro-batch (forward and backward), an optimizer step";
   let description = [{
     Holds `dnn.parameter`s, one `dnn.microbatch` and one `dnn.optimizer_step`. Verified: every parameter has exactly one
-    `dnn.gradient`, in repeats whose counts multiply to its copies, and exactly one `dnn.update`.
+    `dnn.gradient`, in repeats whose counts multiply to its copies, and exactly one `dnn.update`, whose `rows` are those of the gradient, as
+    many times as replicas have gathered theirs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Dnn_PrecisionAttr:$precision, Dnn_OptimizerAttr:$optimizer,
                        OptionalAttr<StrArrayAttr>:$input_names);
@@ -179,12 +180,15 @@ def Dnn_UpdateOp : Dnn_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInter
   let summary = "the optimizer's update of all copies of one parameter";
   let description = [{
     FLOP per element: sgd 2 (w -= lr*g); momentum 4 (m = mu*m + g; w -= lr*m); adam 14 (m: 3, v: 4, bias corrections 2,
-    square root, epsilon, division, rate, subtraction); adamw 16 (adam, and w -= lr*decay*w).
+    square root, epsilon, division, rate, subtraction); adamw 16 (adam, and w -= lr*decay*w); rowwise_adagrad 4 (s += mean(g*g) of the row,
+    w -= lr*g / sqrt(s); one state per row).
     Bytes per element: reads gradient, weight (the master when mixed) and states; writes weight, master and states.
+    With `rows`, the gradient is sparse and of so many rows for each sample of the step: they are read, and the rows of weight, master and
+    states that they name are read and written: at most those of the table. The states of other rows stay as they are (PyTorch's SparseAdam).
     `dnn.update @w : tensor<8x4xbf16> copies 48 {optimizer = #dnn.optimizer<adam>, precision = #dnn.precision<mixed, bf16>}`
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, TypeAttrOf<Dnn_Tensor>:$type, DefaultValuedAttr<Dnn_Int, "1">:$copies,
-                       Dnn_OptimizerAttr:$optimizer, Dnn_PrecisionAttr:$precision);
+                       Dnn_OptimizerAttr:$optimizer, Dnn_PrecisionAttr:$precision, OptionalAttr<Dnn_RowsAttr>:$rows);
   let assemblyFormat = "$parameter `:` $type (`copies` $copies^)? attr-dict";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }

@@ -107,13 +107,22 @@ ACCORD_GRADIENT(UpsampleOp) {
 
 // ---- lookups: ids have no gradient
 
+/// The type of a table's gradient.
+template <typename OpTy> static RankedTensorType tableGradient(OpTy op) {
+  RankedTensorType table = op.getTable().getType(), ids = op.getIds().getType();
+  if (!op.getSparse())
+    return table;
+  int64_t lookups = volume(ids.getShape().drop_front(batchRank(ids)), 1).value_or(INT64_MAX);
+  return RankedTensorType::get(table.getShape(), table.getElementType(),
+                               RowsAttr::get(op.getContext(), lookups, ids.getElementType()));
+}
 ACCORD_GRADIENT(EmbeddingOp) {
   context.operandGradients[1] =
-      make<EmbeddingGradOp>(context, getTable().getType(), context.resultGradients[0], context.forward(getIds()));
+      make<EmbeddingGradOp>(context, tableGradient(*this), context.resultGradients[0], context.forward(getIds()));
   return success();
 }
 ACCORD_GRADIENT(EmbeddingBagOp) {
-  context.operandGradients[1] = make<EmbeddingBagGradOp>(context, getTable().getType(), context.resultGradients[0],
+  context.operandGradients[1] = make<EmbeddingBagGradOp>(context, tableGradient(*this), context.resultGradients[0],
                                                          context.forward(getIds()), getModeAttr(), getSkewAttr());
   return success();
 }

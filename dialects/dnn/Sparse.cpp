@@ -35,11 +35,50 @@ static LogicalResult inferLookup(ValueRange operands, bool bag, std::optional<Lo
   types.push_back(RankedTensorType::get(shape, table.getElementType()));
   return success();
 }
-ACCORD_INFER(EmbeddingOp) { return inferLookup(adaptor.getOperands(), false, location, types, "embedding"); }
+/// A sparse gradient has rows for each sample, and its table may have an optimizer of its own.
+template <typename Adaptor> static LogicalResult requireSparse(Adaptor adaptor, std::optional<Location> location, StringRef op) {
+  StringAttr optimizer = adaptor.getOptimizerAttr();
+  if (optimizer && !adaptor.getSparse())
+    return emitOptionalError(location, "'", op, "' optimizer '", optimizer.getValue(),
+                             "' is one of the rows that were looked up: state sparse = true as well");
+  if (optimizer && !symbolizeOptimizerKind(optimizer.getValue()))
+    return emitOptionalError(location, "'", op, "' optimizer must be sgd, momentum, adam, adamw or rowwise_adagrad, found '",
+                             optimizer.getValue(), "'");
+  RankedTensorType ids = tensor(adaptor.getIds());
+  if (!adaptor.getSparse() || (batchRank(ids) && llvm::none_of(sampleShape(ids), [](int64_t d) { return d == 0; })))
+    return success();
+  return emitOptionalError(location, "'", op, "' with a sparse gradient needs ids of each sample, found ", shapeText(ids.getShape()));
+}
+ACCORD_INFER(EmbeddingOp) {
+  return failure(failed(inferLookup(adaptor.getOperands(), false, location, types, "embedding")) ||
+                 failed(requireSparse(adaptor, location, "embedding")));
+}
 ACCORD_INFER(EmbeddingBagOp) {
   if (adaptor.getMode() != "sum" && adaptor.getMode() != "mean")
     return emitOptionalError(location, "'embedding_bag' mode must be 'sum' or 'mean', found '", adaptor.getMode(), "'");
-  return inferLookup(adaptor.getOperands(), true, location, types, "embedding_bag");
+  return failure(failed(inferLookup(adaptor.getOperands(), true, location, types, "embedding_bag")) ||
+                 failed(requireSparse(adaptor, location, "embedding_bag")));
+}
+
+/// The rows of a sparse gradient are those of the ids.
+template <typename OpTy> static LogicalResult verifyRows(OpTy op) {
+  RowsAttr rows = rowsOf(op.getDtable().getType());
+  RankedTensorType ids = op.getIds().getType();
+  if (!rows || (batchRank(ids) && volume(sampleShape(ids), 1) == rows.getLookups() && rows.getIndex() == ids.getElementType()))
+    return success();
+  return op.emitOpError() << "gives " << rows << " for ids " << ids;
+}
+LogicalResult EmbeddingGradOp::verify() { return verifyRows(*this); }
+LogicalResult EmbeddingBagGradOp::verify() { return verifyRows(*this); }
+LogicalResult JoinRowsOp::verify() {
+  RowsAttr a = rowsOf(getA().getType()), b = rowsOf(getB().getType()), y = rowsOf(getY().getType());
+  auto plain = [](RankedTensorType type) { return RankedTensorType::get(type.getShape(), type.getElementType()); };
+  if (a && b && y && a.getIndex() == b.getIndex() && a.getIndex() == y.getIndex() &&
+      checkedAdd(a.getLookups(), b.getLookups()) == y.getLookups() && plain(getA().getType()) == plain(getB().getType()) &&
+      plain(getA().getType()) == plain(getY().getType()))
+    return success();
+  return emitOpError() << "joins the rows of two sparse gradients of one table, found " << getA().getType() << " and "
+                       << getB().getType() << " to " << getY().getType();
 }
 
 ACCORD_INFER(GatherOp) {
@@ -181,14 +220,20 @@ template <typename OpTy> static std::optional<int64_t> touched(OpTy op, int64_t 
   return touchedBytes(op.getIds().getType(), op.getDtable().getType(), batch, skew);
 }
 std::optional<int64_t> EmbeddingGradOp::getBytesRead(int64_t batch) {
+  if (rowsOf(getDtable().getType()))
+    return bytesOf((*this)->getOperandTypes(), batch);
   return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch)});
 }
-std::optional<int64_t> EmbeddingGradOp::getBytesWritten(int64_t batch) { return touched(*this, batch); }
+std::optional<int64_t> EmbeddingGradOp::getBytesWritten(int64_t batch) {
+  return rowsOf(getDtable().getType()) ? bytesOf(getDtable().getType(), batch) : touched(*this, batch);
+}
 std::optional<int64_t> EmbeddingBagGradOp::getBytesRead(int64_t batch) {
+  if (rowsOf(getDtable().getType()))
+    return bytesOf((*this)->getOperandTypes(), batch);
   return sum({bytesOf((*this)->getOperandTypes(), batch), touched(*this, batch, getSkewAttr())});
 }
 std::optional<int64_t> EmbeddingBagGradOp::getBytesWritten(int64_t batch) {
-  return touched(*this, batch, getSkewAttr());
+  return rowsOf(getDtable().getType()) ? bytesOf(getDtable().getType(), batch) : touched(*this, batch, getSkewAttr());
 }
 std::optional<int64_t> GatherOp::getBytesRead(int64_t batch) {
   return sum({bytesOf(getIds().getType(), batch), bytesOf(getY().getType(), batch)});

@@ -121,7 +121,9 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success(lookUp(*this, tables, getParameterAttr(), getType(), "the value") != nullptr);
 }
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return success(lookUp(*this, tables, getParameterAttr(), getValue().getType(), "the gradient") != nullptr);
+  RankedTensorType type = getValue().getType(); // however it is stored
+  type = RankedTensorType::get(type.getShape(), type.getElementType());
+  return success(lookUp(*this, tables, getParameterAttr(), type, "the gradient") != nullptr);
 }
 /// What an operation of the optimizer step `does` to all copies of a parameter.
 template <typename OpTy>
@@ -135,9 +137,13 @@ static LogicalResult verifyStep(OpTy op, SymbolTableCollection &tables, StringRe
     error.attachNote(parameter.getLoc()) << "the parameter has " << parameter.getCopies();
     return error;
   }
+  if (op.getRowsAttr() && (op.getCopies() != 1 || op.getTensorType().getRank() != 2))
+    return op.emitError() << "only a table, [rows, dim], has a sparse gradient, found " << op.getTensorType();
   return success();
 }
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (getOptimizer() == OptimizerKind::RowwiseAdagrad && !getRowsAttr())
+    return emitError() << "rowwise_adagrad updates tables with sparse gradients, '" << getParameter() << "' has none";
   return verifyStep(*this, tables, "the update", "updates");
 }
 LogicalResult GradientAllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -170,6 +176,11 @@ std::optional<int64_t> GradientOp::getBytesWritten(int64_t) { return 0; }
 
 Work UpdateOp::getWork() {
   Work work;
+  if (RowsAttr rows = getRowsAttr()) { // the batch is that of the step
+    work.domain = {ShapedType::kDynamic, rows.getLookups(), getTensorType().getDimSize(1)};
+    work.kinds.assign(3, utils::IteratorType::parallel);
+    return work;
+  }
   work.domain.push_back(getCopies());
   llvm::append_range(work.domain, getTensorType().getShape());
   work.kinds.assign(work.domain.size(), utils::IteratorType::parallel);

@@ -52,6 +52,25 @@ LogicalResult dnn::verifyReads(ModelOp model) {
   return failure(result.wasInterrupted());
 }
 
+/// An update takes the rows that the lookups and the exchanges between replicas left.
+static LogicalResult verifyRows(TrainingGraphOp graph, const llvm::DenseMap<StringAttr, Operation *> &gradients,
+                                const llvm::DenseMap<StringAttr, Operation *> &updates) {
+  llvm::DenseMap<StringAttr, RowsAttr> left;
+  for (auto [name, op] : gradients)
+    left[name] = rowsOf(cast<GradientOp>(op).getValue().getType());
+  for (auto reduce : graph.getOptimizerStep().getBlock().getOps<GradientAllReduceOp>()) {
+    RowsAttr &rows = left[reduce.getParameterAttr().getAttr()];
+    if (reduce.getRowsAttr() != rows)
+      return reduce.emitError() << "the gradient of '" << reduce.getParameter() << "' is not stored as stated here";
+    if (rows && !reduce.getLocal())
+      rows = timesRows(rows, reduce.getDevices());
+  }
+  for (auto [name, op] : updates)
+    if (RowsAttr rows = left.lookup(name); cast<UpdateOp>(op).getRowsAttr() != rows)
+      return op->emitError() << "the gradient of '" << name.getValue() << "' is not stored as its update takes it";
+  return success();
+}
+
 void TrainingGraphOp::build(OpBuilder &builder, OperationState &state, StringRef name, PrecisionAttr precision,
                             OptimizerKindAttr optimizer) {
   state.addAttribute(::mlir::SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
@@ -108,5 +127,5 @@ LogicalResult TrainingGraphOp::verifyRegions() {
         error.attachNote(parameter.getLoc()) << "the parameter";
         complete = false;
       }
-  return success(complete);
+  return failure(!complete || failed(verifyRows(*this, gradients, updates)));
 }

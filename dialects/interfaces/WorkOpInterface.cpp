@@ -39,6 +39,8 @@ int64_t elementBytes(Type element) {
 std::optional<int64_t> bytesOf(Type type, int64_t batch) {
   if (auto stash = dyn_cast<dnn::StashType>(type))
     return checkedMultiply(stash.getCount(), bytesOf(stash.getElement(), batch));
+  if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && isa_and_nonnull<dnn::RowsAttr>(tensor.getEncoding()))
+    return dnn::sparseBytes(tensor, cast<dnn::RowsAttr>(tensor.getEncoding()), tensor.getElementType(), batch);
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return checkedMultiply(volume(tensor.getShape(), batch), elementBytes(tensor.getElementType()));
   return 0;

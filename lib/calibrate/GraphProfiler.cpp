@@ -14,7 +14,7 @@
 namespace accord::calibrate {
 namespace {
 
-/// Trained scalars that lookups read: tables, each once.
+/// Trained scalars; `table`: of tables with sparse gradients.
 struct Parameters {
   double block = 0, other = 0, table = 0;
 };
@@ -31,9 +31,10 @@ struct GraphProfiler::Data {
     Parameters parameters;
     std::string error;
   };
-  using GraphKey = std::tuple<std::string, std::string, int64_t, bool, bool>;
+  using GraphKey = std::tuple<std::string, std::string, int64_t, bool, bool, int64_t, std::string>;
   static GraphKey keyOf(const Workload &workload) {
-    return {workload.text, workload.recompute, workload.tensor, workload.sequence, workload.fused};
+    return {workload.text,  workload.recompute, workload.tensor, workload.sequence,
+            workload.fused, workload.data,      workload.tables};
   }
   mlir::MLIRContext &context;
   std::string catalog;
@@ -78,6 +79,9 @@ struct GraphProfiler::Data {
     if (workload.tensor > 1)
       pipeline += fmt::format(",shard{{axis=tensor devices={} sequence={}}}", workload.tensor,
                               workload.sequence);
+    if (workload.data > 1)
+      pipeline += fmt::format(",replicate{{axis=data devices={} tables={}}}", workload.data,
+                              workload.tables);
     if (workload.fused)
       pipeline += ",dnn.training_graph(fuse)";
     if (!run(*into.module, pipeline, into.error))
@@ -92,13 +96,9 @@ struct GraphProfiler::Data {
 
   void countParameters(Built &into) {
     std::set<llvm::StringRef> tables;
-    into.graph->walk([&](mlir::Operation *op) {
-      if (op->getName().stripDialect() != "embedding")
-        return;
-      for (mlir::Value operand : op->getOperands())
-        if (mlir::Operation *def = operand.getDefiningOp())
-          if (auto read = mlir::dyn_cast<dnn::ReadOp>(def))
-            tables.insert(read.getParameter());
+    into.graph->walk([&](dnn::UpdateOp update) {
+      if (update.getRowsAttr())
+        tables.insert(update.getParameter());
     });
     into.graph->walk([&](dnn::ParameterOp parameter) {
       double elements = static_cast<double>(parameter.getElements());

@@ -79,7 +79,8 @@ namespace {
 
 bool isLookup(const std::string &kind) {
   return kind.find("embedding") != std::string::npos || kind.find("gather") != std::string::npos ||
-         kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos;
+         kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos ||
+         kind == "update_rows";
 }
 
 /// Of a fused operation the contraction with the most work stands for all of them.
@@ -123,7 +124,7 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   } else if (isLookup(op.kind)) {
     item.work = WorkClass::Lookup;
     // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
-    if (op.phase == Phase::WeightGradient)
+    if (op.phase == Phase::WeightGradient && !op.kind.ends_with("_rows_grad"))
       item.bytes = static_cast<double>(op.bytesRead) +
                    2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
   } else if (op.kind.starts_with("batch_norm")) {

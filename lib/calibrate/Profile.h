@@ -46,7 +46,7 @@ struct Profile {
   double blocks = 1;          ///< how often the repeated block runs in one micro-batch
   double blockParameters = 0; ///< of all blocks, on this device
   double otherParameters = 0; ///< of the rest, on this device
-  double tableParameters = 0; ///< of the rest, those that are tables of lookups
+  double tableParameters = 0; ///< besides, of tables with sparse gradients
   double boundaryBytes = 0;   ///< what one block hands to the next, one micro-batch
   double inputBytes = 0;      ///< what the host sends to the device for one micro-batch
   double keptBytes = 0;       ///< activations of one block that wait for its backward pass

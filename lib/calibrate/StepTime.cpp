@@ -5,9 +5,6 @@
 namespace accord::calibrate {
 namespace {
 
-/// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
-constexpr double kHostBus = 12e9;
-
 struct View {
   const Parameters &p;
   double operator()(Parameter which) const { return p[static_cast<size_t>(which)]; }
@@ -16,7 +13,7 @@ struct View {
 /// One part of the graph, and what of it is the forward pass.
 struct Part {
   WorkTime all, forward;
-  double updateBytes = 0;
+  double updateBytes = 0, updatedRows = 0; ///< read and written; of tables, by their lookups
   double longer() const { return all.longer(); }
   /// Seconds of the backward pass, if the part takes as long as the longer of device and host.
   double backward() const {
@@ -33,7 +30,8 @@ public:
     for (const Work &work : c.work) {
       Part &part = parts[static_cast<size_t>(work.item.place)];
       if (work.item.place == Place::Update) {
-        part.updateBytes += work.item.bytes * work.item.count;
+        (work.item.work == WorkClass::Lookup ? part.updatedRows : part.updateBytes) +=
+            work.item.bytes * work.item.count;
         continue;
       }
       WorkTime time = workTime(work, l, c.memoryBandwidth, parameters);
@@ -89,14 +87,8 @@ private:
     return 2 * (line.latency + line.perByte * part);
   }
 
-  /// Rows of tables that other devices hold come, and their gradients go back. To devices that no
-  /// link reaches they take the host's bus at the same time.
-  double exchangeTime() const {
-    double bytes = 2 * (l.data - 1) / l.data * c.exchanged, inside = p(Parameter::LinkBandwidth);
-    if (l.data > l.devicesPerServer)
-      return bytes / std::min(inside, l.network * p(Parameter::NetworkEfficiency));
-    return std::max((1 - l.unlinked) * bytes / inside, l.unlinked * bytes / kHostBus);
-  }
+  /// Rows of tables that other devices hold come, and their gradients go back.
+  double exchangeTime() const { return rowsTime(2 * (l.data - 1) / l.data * c.exchanged, l, all); }
 
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }
 
@@ -119,7 +111,8 @@ private:
   double update() const {
     double sum = c.blockParameters + c.otherParameters;
     double bytes = parts[3].updateBytes * (sum > 0 ? parametersOfDevice() / sum : 1);
-    return updateTime(bytes, c.memoryBandwidth, all) / (l.zero >= 1 ? l.data : 1);
+    return updateTime(bytes, c.memoryBandwidth, all) / (l.zero >= 1 ? l.data : 1) +
+           updatedRowsTime(parts[3].updatedRows, c.memoryBandwidth, all);
   }
 
   const Candidate &c;
@@ -132,7 +125,6 @@ private:
 /// Bytes of weights, gradients and the optimizer's states of a parameter (Rajbhandari et al., 2020,
 /// with gradients of 32 bit).
 constexpr double kStateBytes = 18;
-constexpr double kMostlyTables = 4;
 
 } // namespace
 
@@ -145,20 +137,15 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   out.blocks = profile.blocks;
   out.boundaryBytes = profile.boundaryBytes;
   out.blockParameters = profile.blockParameters;
-  // Tables that dwarf the rest (recommenders) stay where they are and are updated row by row, with
-  // the look-ups' gradients: they are neither exchanged nor swept by the optimizer.
-  double dense = profile.blockParameters + profile.otherParameters;
-  bool sparse = profile.tableParameters > kMostlyTables * dense;
-  out.otherParameters = profile.otherParameters + (sparse ? 0 : profile.tableParameters);
-  double swept = sparse ? dense / (dense + profile.tableParameters) : 1;
+  // Tables with sparse gradients stay where they are: the rows that are looked up are exchanged.
+  out.otherParameters = profile.otherParameters;
+  bool sparse = profile.tableParameters > 0;
   out.memoryBandwidth = machine.memories.front().bandwidth.value / layout.parts;
   for (const ProfileItem &item : profile.items) {
     auto work = workOf(item, machine, layout.parts, fp8);
     if (!work)
       return "'" + machine.name + "' has no peak for " + typeOf(item, fp8);
     out.work.push_back(std::move(*work));
-    if (item.place == Place::Update)
-      out.work.back().item.bytes *= swept;
   }
   for (const ProfileItem &item : profile.items) // a look-up reads rows and writes as much
     if (sparse && item.work == WorkClass::Lookup && item.phase == Phase::Forward)

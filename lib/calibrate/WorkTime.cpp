@@ -7,6 +7,8 @@ namespace {
 
 /// All-reduces of parameters' size (norms under sequence parallelism) are joined into one per step.
 constexpr double kJoinedBytes = 1e5;
+/// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
+constexpr double kHostBus = 12e9;
 /// Share of a backward pass in which gradients become ready and can be sent.
 constexpr double kHiddenOfBackward = 0.8;
 /// Reductions longer than this are split among compute units (weight gradients of convolutions: a
@@ -132,6 +134,18 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
 double updateTime(double bytes, double memoryBandwidth, const Parameters &parameters) {
   View p{parameters};
   return bytes * p(Parameter::UpdatePasses) / (memoryBandwidth * p(Parameter::MemoryEfficiency));
+}
+
+double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &parameters) {
+  return bytes / (memoryBandwidth * View{parameters}(Parameter::LookupEfficiency));
+}
+
+double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
+  View p{parameters};
+  double inside = p(Parameter::LinkBandwidth);
+  if (l.tensor * l.data > l.devicesPerServer)
+    return bytes / std::min(inside, l.network * p(Parameter::NetworkEfficiency));
+  return std::max((1 - l.unlinked) * bytes / inside, l.unlinked * bytes / kHostBus);
 }
 
 Line transferLine(const Layout &layout, const Parameters &parameters, bool across) {

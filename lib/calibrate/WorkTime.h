@@ -54,6 +54,11 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
                   const Parameters &parameters);
 /// Of an optimizer that reads and writes `bytes`.
 double updateTime(double bytes, double memoryBandwidth, const Parameters &parameters);
+/// Of one that reads and writes the rows of tables that were looked up.
+double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &parameters);
+/// Of bytes that each device of the layout sends to its other replicas, all alike. To those that no
+/// link reaches they take the host's bus at the same time.
+double rowsTime(double bytes, const Layout &layout, const Parameters &parameters);
 
 /// Seconds = latency + bytes * perByte.
 struct Line {

@@ -11,6 +11,8 @@ struct Workload {
   std::string recompute = "none";       ///< policy of the pass `recompute`
   int64_t tensor = 1;                   ///< devices of the tensor axis
   bool sequence = false;                ///< sequence parallel
+  int64_t data = 1;                     ///< replicas that divide embedding tables
+  std::string tables;                   ///< how: "rows" or "columns"
   bool fused = false;                   ///< a compiler joins element-wise work with products
   double wordsPerSample = 0;            ///< where rates count words and not samples; else 0
   bool batchInWords = false;            ///< the row's batches count words

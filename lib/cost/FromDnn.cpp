@@ -1,5 +1,6 @@
 #include "lib/cost/FromDnn.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/cost/Arithmetic.h"
 #include "lib/cost/SourceOf.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,42 +16,6 @@ using namespace mlir;
 
 namespace accord {
 namespace {
-
-/// "bf16" for a tensor of bf16, in the words of the machine language.
-std::string arithmetic(Type type) {
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    type = shaped.getElementType();
-  if (type.isBF16())
-    return "bf16";
-  if (type.isF16())
-    return "fp16";
-  if (type.isTF32())
-    return "tf32";
-  if (type.isF64())
-    return "fp64";
-  if (isa<IntegerType>(type))
-    return "int" + std::to_string(type.getIntOrFloatBitWidth());
-  return "fp32";
-}
-
-/// In the words of the training language: "mixed(bf16)", "fp32".
-std::string describe(dnn::PrecisionAttr precision) {
-  std::string element = arithmetic(precision.getElement());
-  if (!precision.getMixed())
-    return element;
-  if (precision.getGradients() != precision.getElement())
-    element += ", gradients = " + arithmetic(precision.getGradients());
-  return "mixed(" + element + ")";
-}
-
-/// Arithmetic of an operation's inner loop: that of its first float operand.
-std::string typeOf(mlir::Operation &op) {
-  for (mlir::Value typed : op.getOperands())
-    if (isa<RankedTensorType>(typed.getType()) &&
-        isa<FloatType>(getElementTypeOrSelf(typed.getType())))
-      return arithmetic(typed.getType());
-  return Operation().type;
-}
 
 class Extractor {
 public:
@@ -77,6 +42,12 @@ private:
   void exchange(mlir::Operation &op, Operation &into);
   void residents();
   std::string unique(mlir::Operation &op);
+  /// What a batch is to an operation: once per step, the samples of all micro-batches.
+  std::optional<int64_t> samplesOf(mlir::Operation *op) const {
+    return isa<dnn::UpdateOp, dnn::GradientAllReduceOp>(op)
+               ? checkedMultiply(out.microbatch, out.microbatches)
+               : out.microbatch;
+  }
   void fail(mlir::Operation &op, const char *what) {
     if (problem.empty())
       problem = "'" + op.getName().getStringRef().str() + "' " + what + " passes 2^63";
@@ -121,8 +92,11 @@ std::string Extractor::unique(mlir::Operation &op) {
 }
 
 void Extractor::work(WorkOpInterface op, Operation &into) {
-  auto flops = op.getFlops(out.microbatch);
-  auto read = op.getBytesRead(out.microbatch), written = op.getBytesWritten(out.microbatch);
+  auto samples = samplesOf(op);
+  if (!samples)
+    return fail(*op.getOperation(), "has work that");
+  auto flops = op.getFlops(*samples);
+  auto read = op.getBytesRead(*samples), written = op.getBytesWritten(*samples);
   if (!flops || !read || !written)
     return fail(*op.getOperation(), "has work that");
   switch (op.getCoreKind()) {
@@ -193,7 +167,7 @@ std::vector<Loop> Extractor::loops(WorkOpInterface op) {
   std::vector<Loop> domain;
   Work w = op.getWork();
   for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))
-    domain.push_back({ShapedType::isDynamic(extent) ? out.microbatch : extent,
+    domain.push_back({ShapedType::isDynamic(extent) ? samplesOf(op).value_or(1) : extent,
                       kind == utils::IteratorType::reduction ? IteratorKind::Reduction
                                                              : IteratorKind::Parallel});
   return domain;
@@ -204,6 +178,11 @@ static std::string kindOf(mlir::Operation *op) {
   std::string kind = op->getName().stripDialect().str();
   if (auto custom = dyn_cast<dnn::CustomOp>(op))
     kind += " " + custom.getFunction().str();
+  if (auto update = dyn_cast<dnn::UpdateOp>(op); update && update.getRowsAttr())
+    kind += "_rows";
+  if (isa<dnn::EmbeddingGradOp, dnn::EmbeddingBagGradOp>(op) &&
+      dnn::rowsOf(op->getResult(0).getType()))
+    kind.replace(kind.size() - 5, 5, "_rows_grad");
   return kind;
 }
 
@@ -243,8 +222,9 @@ void Extractor::exchange(mlir::Operation &op, Operation &into) {
         fill(one, op.getName().stripDialect());
       })
       .Case([&](dnn::GradientAllReduceOp one) {
-        payload = one.getBytesRead(out.microbatch);
-        fill(one, "all_reduce");
+        auto samples = samplesOf(one);
+        payload = samples ? one.getBytesWritten(*samples) : std::nullopt;
+        fill(one, one.getRowsAttr() ? "all_gather" : "all_reduce");
       });
   if (into.exchange && !payload)
     fail(op, "exchanges data that");
@@ -261,11 +241,12 @@ void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
     if (!stored || !type || into.core == CoreKind::None)
       continue;
     auto own = bytesOf(type, out.microbatch);
-    auto buffer = bytesOf(RankedTensorType::get(type.getShape(), format), out.microbatch);
+    auto buffer =
+        bytesOf(RankedTensorType::get(type.getShape(), format, type.getEncoding()), out.microbatch);
     if (!own || !buffer)
       return fail(op, "has a gradient whose size");
     into.bytesWritten += *buffer - *own;
-    if (out.microbatches > 1)
+    if (out.microbatches > 1 && !dnn::rowsOf(type)) // rows are put behind those that are there
       into.bytesRead += *buffer;
     if (result.hasOneUse())
       out.values[idOf(result)].bytes = 0;
@@ -399,8 +380,13 @@ void Extractor::block(Block &block, RegionId region) {
 }
 
 void Extractor::residents() {
+  llvm::StringMap<dnn::UpdateOp> updates;
+  for (dnn::UpdateOp update : source.getOptimizerStep().getUpdates())
+    updates[update.getParameter()] = update;
   for (dnn::ParameterOp parameter : source.getParameters()) {
-    auto bytes = dnn::residentBytes(parameter, source.getOptimizer(), source.getPrecision());
+    dnn::UpdateOp update = updates.lookup(parameter.getSymName());
+    auto samples = samplesOf(update);
+    auto bytes = samples ? dnn::residentBytes(update, *samples) : std::nullopt;
     if (!bytes)
       return fail(*parameter.getOperation(), "needs memory that");
     std::string name = parameter.getSymName().str();

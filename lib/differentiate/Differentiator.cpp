@@ -194,6 +194,17 @@ Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
     return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash,
                                        sum(frame, wholeA, wholeB, of), axis));
   }
+  if (dnn::RowsAttr rows = dnn::rowsOf(a.getType())) {
+    auto table = cast<RankedTensorType>(a.getType());
+    int64_t lookups =
+        checkedAdd(rows.getLookups(), dnn::rowsOf(b.getType()).getLookups()).value_or(INT64_MAX);
+    auto both = dnn::RowsAttr::get(rows.getContext(), lookups, rows.getIndex());
+    auto join = dnn::JoinRowsOp::create(
+        frame.builder, b.getLoc(),
+        RankedTensorType::get(table.getShape(), table.getElementType(), both), a, b);
+    names.give(join, baseName(of) + ".gradient_rows", phaseFor(of));
+    return join;
+  }
   auto add = dnn::AddOp::create(frame.builder, b.getLoc(), a.getType(), a, b);
   names.give(add, baseName(of) + ".gradient_sum", phaseFor(of));
   return add;

@@ -1,5 +1,7 @@
 #include "lib/place/FittedPrices.h"
 #include <fmt/format.h>
+#include <map>
+#include <tuple>
 
 namespace accord {
 
@@ -8,9 +10,15 @@ using calibrate::Place;
 
 namespace {
 double picoseconds(double seconds) { return seconds * 1e12; }
+
+/// What equal lookups have in common.
+using LookupKey = std::tuple<Phase, std::string, double, double>;
+LookupKey keyOf(const calibrate::ProfileItem &item) {
+  return {item.phase, item.type, item.flops, item.bytes};
+}
 } // namespace
 
-std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit) {
+std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit, double unlinked) {
   auto parameters = calibrate::fittedOf(group.machine);
   if (!parameters || group.machine.memories.empty() ||
       !(group.machine.memories.front().bandwidth.value > 0))
@@ -23,6 +31,7 @@ std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit
   made.perServer_ = static_cast<double>(group.devicesPerServer);
   made.across_ = group.servers > 1 && !group.fabric.levels.empty();
   made.eightBit_ = eightBit;
+  made.unlinked_ = unlinked;
   if (made.across_) {
     const Network &network = group.fabric.levels.back();
     double rate = endpointBandwidth(network, 2).value / network.oversubscription;
@@ -38,7 +47,7 @@ std::optional<FittedPrices> FittedPrices::of(const Cluster &group, bool eightBit
 calibrate::Layout FittedPrices::layout(double tensor, double data) const {
   calibrate::Layout layout;
   layout.tensor = tensor, layout.data = data;
-  layout.devicesPerServer = perServer_, layout.network = network_;
+  layout.devicesPerServer = perServer_, layout.network = network_, layout.unlinked = unlinked_;
   return layout;
 }
 
@@ -51,6 +60,11 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
     for (RegionId at = r; !recurrent && at != kMicrobatchRegion && at != kUpdateRegion;
          at = graph.operations[graph.regions[at].owner].region)
       recurrent = calibrate::isOverTime(graph.regions[at]);
+    std::map<LookupKey, double> lookups;
+    for (OperationId id : graph.regions[r].operations)
+      if (auto item = calibrate::itemOf(graph.operations[id]);
+          item && item->work == calibrate::WorkClass::Lookup)
+        ++lookups[keyOf(*item)];
     for (OperationId id : graph.regions[r].operations) {
       const Operation &op = graph.operations[id];
       if (op.body != kNone)
@@ -59,10 +73,20 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
       if (!item)
         continue;
       if (r == kUpdateRegion) {
-        times[id].device = calibrate::updateTime(item->bytes, memoryBandwidth_, parameters_);
+        times[id].device =
+            item->work == calibrate::WorkClass::Lookup
+                ? calibrate::updatedRowsTime(item->bytes, memoryBandwidth_, parameters_)
+                : calibrate::updateTime(item->bytes, memoryBandwidth_, parameters_);
         continue;
       }
-      item->count = 1;
+      if (op.exchange && op.exchange->axis == "data") { // of what replicas divide
+        auto n = static_cast<double>(op.exchange->devices);
+        times[id].device = calibrate::rowsTime(
+            (n - 1) / n * item->payload, this->layout(static_cast<double>(tensor), n), parameters_);
+        continue;
+      }
+      // Equal ones are one kernel, as in a profile, of which each has its share.
+      item->count = item->work == calibrate::WorkClass::Lookup ? lookups[keyOf(*item)] : 1;
       item->recurrent = recurrent;
       auto work = calibrate::workOf(*item, machine_, 1, eightBit_);
       if (!work)
@@ -72,7 +96,7 @@ std::variant<std::vector<OperationTime>, Issue> FittedPrices::times(const WorkGr
                      machine_.location,
                      {}};
       calibrate::WorkTime time = calibrate::workTime(*work, layout, memoryBandwidth_, parameters_);
-      times[id] = {time.device(), time.host};
+      times[id] = {time.device() / item->count, time.host / item->count};
     }
   }
   return times;

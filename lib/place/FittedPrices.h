@@ -15,7 +15,8 @@ namespace accord {
 class FittedPrices {
 public:
   /// Nothing where the group's machine has no calibration. `eightBit`: products run in fp8.
-  static std::optional<FittedPrices> of(const Cluster &group, bool eightBit);
+  /// `unlinked`: share of the other devices of a server that no link reaches.
+  static std::optional<FittedPrices> of(const Cluster &group, bool eightBit, double unlinked = 0);
 
   /// By operation, of one execution: seconds on the device and on the host. An operation of the
   /// update has its time whole. Issue A0451: the machine has no peak for a product's type.
@@ -44,7 +45,7 @@ private:
   Machine machine_;
   calibrate::Parameters parameters_{};
   std::string source_;
-  double perServer_ = 1, network_ = 1, memoryBandwidth_ = 1;
+  double unlinked_ = 0, perServer_ = 1, network_ = 1, memoryBandwidth_ = 1;
   bool across_ = false, eightBit_ = false;
 };
 

@@ -223,9 +223,15 @@ private:
       uint32_t cls = classOf_.at(id);
       spend(id, 1 / static_cast<double>(countOf(cls)), backward_.at(id), spent[cls]);
     }
+    bool blocks = false;
+    OperationTime step;
+    for (size_t cls = 0; cls < uses_.size(); ++cls) {
+      blocks |= layering_.classes[cls].iterated;
+      step.device += spent[cls].all.device, step.host += spent[cls].all.host;
+    }
     for (size_t cls = 0; cls < uses_.size(); ++cls) {
       const Spent &s = spent[cls];
-      bool device = s.all.device >= s.all.host;
+      bool device = blocks ? s.all.device >= s.all.host : step.device >= step.host;
       auto time = [&](const OperationTime &of) {
         return capped(std::ceil((device ? of.device : of.host) * 1e12));
       };
@@ -250,6 +256,10 @@ private:
   }
 
   void residents() {
+    std::set<std::string> sparse; // tables
+    for (OperationId id : graph_.regions[kUpdateRegion].operations)
+      if (const Operation &op = operation(id); op.kind == "update_rows")
+        sparse.insert(op.name.substr(0, op.name.rfind(".update")));
     for (const Resident &r : graph_.residents) {
       std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, r.name);
       for (uint32_t cls : owners) {
@@ -259,6 +269,8 @@ private:
                          : r.category == Category::Gradients ? use.gradients
                                                              : use.states;
         bytes = sum(bytes, share);
+        if (r.category == Category::Gradients && sparse.count(r.name))
+          use.rows = sum(use.rows, share);
         if (owners.size() > 1 && r.category == Category::Gradients)
           use.tied = sum(use.tied, share);
       }

@@ -56,6 +56,9 @@ struct LayerUse {
   /// product (Wang et al., Overlap Communication with Dependent Computation via Decomposition,
   /// ASPLOS 2023).
   int64_t ringForward = 0, ringBackward = 0;
+  /// Of `gradients`, those that are rows of tables, as many as the whole batch looks up: replicas
+  /// that have the tables whole gather them.
+  int64_t rows = 0;
   int64_t tied = 0;        ///< of `gradients`, those of parameters that other layers use, too
   double joules = 0;       ///< of one micro-batch
   double joulesUpdate = 0; ///< of one step
@@ -77,6 +80,8 @@ struct OperationTime {
 /// operation "….NAME_gradient": each has a copy of its own.
 /// With `times`, by operation, a layer takes the longer of what its operations take on the device
 /// and on the host, forward and backward pass together, divided among the phases in proportion;
+/// without repeated layers, that of both which is longer in all layers together (the host runs
+/// ahead of the device);
 /// the schedule then says which values are alive at a time, and no more.
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
                                 const Costs &costs, const Schedule &schedule,

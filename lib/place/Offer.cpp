@@ -40,7 +40,7 @@ public:
 
   std::variant<Offer, std::vector<Issue>> run() {
     for (const Cluster &group : request_.groups)
-      prices_.push_back(FittedPrices::of(group, request_.eightBit));
+      prices_.push_back(FittedPrices::of(group, request_.eightBit, request_.unlinked));
     addDevices(request_, prices_, problem());
     if (!structure())
       return std::move(issues_);

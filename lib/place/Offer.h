@@ -77,13 +77,15 @@ struct OfferRequest {
   /// A calibrated machine says it itself.
   double hidden = 0.9;
   bool eightBit = false; ///< products run in fp8, as far as a calibration can tell
+  double unlinked = 0;   ///< share of the other devices of a server that no link reaches, as above
   SourceLocation location;
-  /// The step of one device with several micro-batches of this size, unless the batch is one (their
-  /// gradients are added up). Called once for each.
+  /// The step of one device with as many micro-batches of this size as make the batch. Called once
+  /// for each.
   std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
                                                const std::string &recompute)>
       instantiate;
-  /// The same on one of `data` replicas that divide experts or tables among them. Called once for
+  /// The same on one of `data` replicas that divide experts or tables among them, with as many
+  /// micro-batches as make its part of the batch. Called once for
   /// each number of replicas where a division is offered, else never.
   std::function<std::variant<WorkGraph, Issue>(int64_t tensor, bool sequence, int64_t microbatch,
                                                const std::string &recompute, int64_t data,

@@ -46,8 +46,11 @@ public:
     cost_.resident =
         cost_.residentWeights + cost_.residentGradients + (form_.hostStates ? 0 : states);
     cost_.hostResident = throughLink;
-    cost_.gradients = use_.gradients - own(&LayerUse::gradients);
-    cost_.expertGradients = copies_ > 1 ? own(&LayerUse::gradients) : 0;
+    // An all-reduce takes as long as a gather of twice the bytes; divided tables are gathered by
+    // nobody.
+    int64_t mine = std::min(dense(), ownOf(whole_.gradients - whole_.rows, dense(), among_));
+    cost_.gradients = dense() - mine + (use_.weights < whole_.weights ? 0 : share(use_.rows, 2));
+    cost_.expertGradients = copies_ > 1 ? mine : 0;
     cost_.weights = use_.weights - own(&LayerUse::weights);
     cost_.tied = use_.tied;
     weights_ = form_.hostWeights ? use_.weights : 0;
@@ -63,6 +66,7 @@ private:
   int64_t own(int64_t LayerUse::*bytes) const {
     return std::min(use_.*bytes, ownOf(whole_.*bytes, use_.*bytes, among_));
   }
+  int64_t dense() const { return use_.gradients - use_.rows; }
   int64_t over(int64_t LayerUse::*bytes, int fromStage) const {
     int64_t mine = own(bytes);
     return form_.zero >= fromStage ? share(mine, copies_) + share(use_.*bytes - mine, form_.data)

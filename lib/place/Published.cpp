@@ -31,8 +31,6 @@ public:
     workload_ = std::get<calibrate::Workload>(described);
     if (!isConfigured(row_) || case_.candidates.size() != 1)
       return leftOut("it does not state all degrees, micro-batch and batch");
-    if (case_.candidates.front().exchanged > 0)
-      return leftOut("how its tables are spread over the devices is no form of a placement");
     if (auto why = degrees(); !why.empty())
       return leftOut(why);
     request_ = request();
@@ -133,6 +131,7 @@ private:
     request.batch = at_.batch;
     request.groups = {cluster()};
     request.eightBit = row_.precision.starts_with("fp8");
+    request.unlinked = layout().unlinked;
     request.location = row_.location;
     const Cluster &cluster = request.groups.front();
     int64_t devices = at_.tensor * at_.pipeline * at_.data;
@@ -153,15 +152,35 @@ private:
       space.recomputes = {"none", "selective", "full"};
     space.schedules = {at_.chunks > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB};
     space.chunks = {at_.chunks > 1 ? at_.chunks : 2};
+    if (tables() != PlacementProblem::Tables::Whole)
+      space.tables = {tables()};
     if (options_.choose)
       widen(space, devices);
     request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
                                  const std::string &policy) -> std::variant<WorkGraph, Issue> {
       calibrate::Workload workload = workload_;
       workload.tensor = tensor, workload.sequence = sequence, workload.recompute = policy;
-      return profiler_.graph(workload, microbatch, at_.batch > microbatch ? 2 : 1, row_.location);
+      return profiler_.graph(workload, microbatch, std::max<int64_t>(1, at_.batch / microbatch),
+                             row_.location);
+    };
+    request.instantiateDivided =
+        [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
+               int64_t data,
+               const PlacementSpace::Division &division) -> std::variant<WorkGraph, Issue> {
+      calibrate::Workload workload = workload_;
+      workload.tensor = tensor, workload.sequence = sequence, workload.recompute = policy;
+      workload.data = data, workload.tables = name(division.tables);
+      return profiler_.graph(workload, microbatch,
+                             std::max<int64_t>(1, at_.batch / microbatch / data), row_.location);
     };
     return request;
+  }
+
+  /// Tables with sparse gradients are divided among the devices.
+  PlacementProblem::Tables tables() const {
+    return case_.candidates.front().exchanged > 0 && at_.data > 1
+               ? PlacementProblem::Tables::Columns
+               : PlacementProblem::Tables::Whole;
   }
 
   /// What planners usually choose among, besides what was run.
@@ -249,7 +268,7 @@ private:
   }
   bool isOurs(const PlacementProblem::Form &form, int zero) const {
     return form.tensor == at_.tensor && form.sequence == workload_.sequence &&
-           form.data == at_.data && form.microbatch == at_.microbatch &&
+           form.data == at_.data && form.tables == tables() && form.microbatch == at_.microbatch &&
            (form.data == 1 || form.zero == zero);
   }
 
@@ -262,6 +281,8 @@ private:
       text += fmt::format(" v{}", plan.chunks);
     if (form.sequence)
       text += " seq";
+    if (form.tables != PlacementProblem::Tables::Whole)
+      text += fmt::format(" {} of tables", name(form.tables));
     if (form.zero > 0 && form.data > 1)
       text += fmt::format(" z{}", form.zero);
     std::map<std::string, size_t> policies;

@@ -33,7 +33,8 @@ bool isConfigured(const calibrate::Row &row);
 /// Its stages have equally many blocks, what stands before them is in the first stage and what
 /// stands behind them in the last. Issue A0468: the row does not say how it was run, or no
 /// placement says it (micro-batches that do not divide the batch, stages that do not divide the
-/// blocks, tables that dwarf the rest).
+/// blocks). Several devices divide tables with sparse gradients by columns, of which each has as
+/// many bytes as of whole tables that are spread evenly.
 std::variant<PublishedRun, Issue> publishedRun(calibrate::GraphProfiler &profiler,
                                                const calibrate::Row &row,
                                                const calibrate::Case &one, const Machine &machine,

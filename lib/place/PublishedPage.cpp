@@ -139,9 +139,10 @@ std::string publishedPage(calibrate::GraphProfiler &profiler,
       "devices; *gain*: how much shorter its step is,\n"
       "mean percent; *slower*: plans that are worse than what was run.\n\n";
   out += strata(lines);
-  out += "\n## Rows\n\nt, p, d, v: tensor, pipeline, data parallelism, chunks of each device; b: "
-         "samples of a micro-batch; seq: sequence parallel; z: stage of ZeRO;\n"
-         "how many layers compute what again.\n\n";
+  out +=
+      "\n## Rows\n\nt, p, d, v: tensor, pipeline, data parallelism, chunks of each device; b: "
+      "samples of a micro-batch; seq: sequence parallel; z: stage of ZeRO;\n"
+      "columns of tables: devices divide embedding tables; how many layers compute what again.\n\n";
   out += rowsTable(lines);
   if (!left.empty())
     out += "\n## Left out\n\n";

@@ -47,8 +47,9 @@ void takePart(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int64_t di
 SmallVector<Value> addends(dnn::GradientOp sink) {
   SmallVector<Value> values{sink.getValue()};
   for (size_t i = 0; i < values.size(); ++i)
-    if (auto add = values[i].getDefiningOp<dnn::AddOp>())
-      llvm::append_range(values, add->getOperands());
+    if (Operation *sum = values[i].getDefiningOp();
+        isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
+      llvm::append_range(values, sum->getOperands());
   return values;
 }
 

@@ -47,7 +47,7 @@ LogicalResult DataParallel::run() {
     graph.walk([&](dnn::GradientOp sink) {
       for (Value value : addends(sink))
         if (Operation *maker = value.getDefiningOp();
-            !maker || (!isLookupGradient(maker) && !isa<dnn::AddOp>(maker)))
+            !maker || (!isLookupGradient(maker) && !isa<dnn::AddOp, dnn::JoinRowsOp>(maker)))
           tables[sink.getParameterAttr().getAttr()] = false;
     });
     for (auto parameter : graph.getParameters())
@@ -64,7 +64,12 @@ LogicalResult DataParallel::run() {
         return;
       auto table = cast<dnn::ParameterOp>(SymbolTable::lookupSymbolIn(graph, name));
       for (Value value : addends(sink)) {
-        value.setType(table.getTensorType());
+        dnn::RowsAttr rows = dnn::rowsOf(value.getType());
+        RankedTensorType whole = table.getTensorType();
+        if (rows) // of the ids of all devices
+          whole = RankedTensorType::get(whole.getShape(), whole.getElementType(),
+                                        dnn::timesRows(rows, options.devices));
+        value.setType(whole);
         if (isLookupGradient(value.getDefiningOp()))
           gradients.push_back(value.getDefiningOp());
       }
@@ -92,11 +97,16 @@ LogicalResult DataParallel::run() {
        llvm::make_early_inc_range(graph.getOptimizerStep().getBlock().getOps<dnn::UpdateOp>())) {
     builder.setInsertionPoint(update);
     bool local = divided.contains(update.getParameterAttr().getAttr());
+    dnn::RowsAttr rows = update.getRowsAttr();
+    if (rows) // every device updates with the rows of all
+      update.setRowsAttr(dnn::timesRows(rows, options.devices));
+    if (rows && local) // which were gathered in each micro-batch
+      rows = update.getRowsAttr();
     auto reduce = dnn::GradientAllReduceOp::create(
         builder, update.getLoc(), update.getParameterAttr(), update.getTypeAttr(),
         update.getCopiesAttr(), builder.getStringAttr(options.axis),
         builder.getI64IntegerAttr(options.devices), update.getPrecisionAttr(),
-        local ? builder.getUnitAttr() : UnitAttr());
+        local ? builder.getUnitAttr() : UnitAttr(), rows);
     names.give(reduce, (update.getParameter() + ".gradient.all_reduce").str(),
                local ? dnn::Phase::Update : dnn::Phase::Communication);
   }
@@ -135,12 +145,20 @@ Value DataParallel::gather(Value value, const Twine &name, OpBuilder &to) {
                   name + ".all_gather");
 }
 
+Value DataParallel::gatherIds(Value ids, const Twine &name, OpBuilder &to) {
+  Value &known = gathered[ids];
+  if (!known || known.getParentBlock() != to.getInsertionBlock() ||
+      !known.getDefiningOp()->isBeforeInBlock(&*to.getInsertionPoint()))
+    known = gather(ids, name, to);
+  return known;
+}
+
 void DataParallel::lookUp(Operation *op) {
   OpBuilder to(op);
   std::string name = dnn::nameOf(op).str();
   auto axis = to.getStringAttr(options.axis);
   auto devices = to.getI64IntegerAttr(options.devices);
-  op->setOperand(0, gather(op->getOperand(0), name + ".ids", to));
+  op->setOperand(0, gatherIds(op->getOperand(0), name + ".ids", to));
   Value y = op->getResult(0);
   auto type = cast<RankedTensorType>(y.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -186,7 +204,7 @@ void DataParallel::lookUpGradient(Operation *op) {
                                             to.getI64IntegerAttr(1), UnitAttr(), to.getUnitAttr()),
                     name + ".all_to_all"));
   }
-  op->setOperand(1, gather(op->getOperand(1), name + ".ids", to));
+  op->setOperand(1, gatherIds(op->getOperand(1), name + ".ids", to));
 }
 
 } // namespace accord::shard

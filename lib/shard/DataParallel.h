@@ -2,6 +2,7 @@
 #pragma once
 #include "dialects/dnn/Names.h"
 #include "lib/shard/Sharding.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace accord::shard {
@@ -45,12 +46,15 @@ private:
   void lookUpGradient(mlir::Operation *op);
   mlir::Value exchange(mlir::Operation *collective, const llvm::Twine &name);
   mlir::Value gather(mlir::Value value, const llvm::Twine &name, mlir::OpBuilder &to);
+  /// The same, once for all lookups of a block and their gradients.
+  mlir::Value gatherIds(mlir::Value ids, const llvm::Twine &name, mlir::OpBuilder &to);
 
   dnn::TrainingGraphOp graph;
   DataParallelOptions options;
   Names names;
   llvm::DenseSet<mlir::StringAttr> divided;
   llvm::SmallVector<dnn::ParameterOp> undivided;
+  llvm::DenseMap<mlir::Value, mlir::Value> gathered; ///< ids of all replicas
 };
 
 } // namespace accord::shard

@@ -29,9 +29,11 @@ Partitioner::Partitioner(dnn::TrainingGraphOp graph, const PartitionOptions &opt
     SmallVector<Value> sums{gradient.getValue()};
     for (unsigned i = 0; i < sums.size(); ++i) {
       gradients[sums[i]] = gradient.getParameterAttr().getAttr();
-      if (auto add = sums[i].getDefiningOp<dnn::AddOp>())
-        for (Value operand : add->getOperands())
-          if (operand.getType() == sums[i].getType() && operand.hasOneUse())
+      if (Operation *sum = sums[i].getDefiningOp();
+          isa_and_nonnull<dnn::AddOp, dnn::JoinRowsOp>(sum))
+        for (Value operand : sum->getOperands())
+          if ((operand.getType() == sums[i].getType() || isa<dnn::JoinRowsOp>(sum)) &&
+              operand.hasOneUse())
             sums.push_back(operand);
     }
   });

@@ -13,7 +13,7 @@ Type localType(Type type, Sharding sharding, int64_t devices) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape());
   shape[static_cast<size_t>(sharding.dimension)] /= devices;
-  return RankedTensorType::get(shape, tensor.getElementType());
+  return RankedTensorType::get(shape, tensor.getElementType(), tensor.getEncoding());
 }
 
 bool divisible(Type type, int64_t dimension, int64_t devices) {

@@ -41,7 +41,8 @@ std::optional<Traffic> trafficOf(dnn::TrainingGraphOp graph, int64_t batch) {
         })
         .Case([&](dnn::GradientAllReduceOp one) {
           if (!one.getLocal())
-            add(op, one.getAxis(), one.getBytesRead(batch), one.getDevices(), 2, true);
+            add(op, one.getAxis(), one.getBytesWritten(batch), one.getDevices(),
+                one.getRowsAttr() ? 1 : 2, true);
         });
   });
   return overflow ? std::nullopt : std::optional(std::move(traffic));

@@ -28,6 +28,9 @@ std::vector<OperationSpec> makeTable() {
   AttributeSpec bias{"bias", Boolean}, dilation{"dilation", Pair, false, {}, 1};
   AttributeSpec epsilon = number("epsilon", NumberRange::AboveZero);
   AttributeSpec groups = positive("groups", false), out = positive("out");
+  AttributeSpec sparse{"sparse", Boolean},
+      tableOptimizer{
+          "optimizer", Word, false, {"sgd", "momentum", "adam", "adamw", "rowwise_adagrad"}};
   std::vector<OperationSpec> table = {
       {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
       {"conv2d", "dnn.conv2d", {"x"}, window({out, dilation, groups, bias})},
@@ -40,7 +43,7 @@ std::vector<OperationSpec> makeTable() {
       {"embedding",
        "dnn.embedding",
        {"ids"},
-       {positive("rows"), positive("dim"), {"table", Tensor}}},
+       {positive("rows"), positive("dim"), {"table", Tensor}, sparse, tableOptimizer}},
       {"embedding_bag",
        "dnn.embedding_bag",
        {"ids"},
@@ -48,7 +51,9 @@ std::vector<OperationSpec> makeTable() {
         positive("dim"),
         {"mode", Word, false, {"sum", "mean"}},
         number("skew", NumberRange::Skew),
-        {"table", Tensor}}},
+        {"table", Tensor},
+        sparse,
+        tableOptimizer}},
       {"positions", "", {"seq", "hidden"}, {}},
       {"parameter", "", {"dims"}, {}},
       {"zeros", "", {"dims"}, {}},

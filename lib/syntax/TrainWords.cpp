@@ -68,7 +68,8 @@ std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics
     return std::nullopt;
   auto *word = value.as<Word>();
   if (word)
-    if (auto kind = dnn::symbolizeOptimizerKind(word->text))
+    if (auto kind = dnn::symbolizeOptimizerKind(word->text);
+        kind && *kind != dnn::OptimizerKind::RowwiseAdagrad) // of tables alone
       return *kind;
   diags
       .error(Code::UnknownOptimizer, value.range,

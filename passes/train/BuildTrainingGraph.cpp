@@ -2,6 +2,7 @@
 #include "lib/differentiate/Differentiator.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -11,12 +12,65 @@ namespace accord {
 
 namespace {
 
-void addUpdates(dnn::TrainingGraphOp graph, Block &step, Names &names) {
+/// Tables whose lookups ask for sparse gradients, with the optimizers that they name (null: that of the rest). A gradient is
+/// sparse if nothing else uses the table, and the lookups are no part of a repeat, where gradients are added up.
+using SparseTables = llvm::MapVector<StringAttr, StringAttr>;
+LogicalResult findSparse(dnn::ModelOp model, SparseTables &tables) {
+  llvm::DenseMap<StringAttr, Operation *> sparse, others;
+  bool good = true;
+  model.walk([&](dnn::ReadOp read) {
+    StringAttr name = read.getParameterAttr().getAttr();
+    for (OpOperand &use : read.getResult().getUses()) {
+      Operation *user = use.getOwner();
+      auto isSparse = user->getAttrOfType<BoolAttr>("sparse");
+      if (!isa<dnn::EmbeddingOp, dnn::EmbeddingBagOp>(user) || !isSparse || !isSparse.getValue()) {
+        others.try_emplace(name, user);
+        continue;
+      }
+      sparse.try_emplace(name, user);
+      auto optimizer = user->getAttrOfType<StringAttr>("optimizer");
+      auto [known, isNew] = tables.try_emplace(name, optimizer);
+      if (known->second != optimizer) {
+        user->emitError() << "table '" << name.getValue() << "' has one optimizer, lookups name two";
+        good = false;
+      }
+      auto ids = cast<RankedTensorType>(user->getOperand(0).getType());
+      auto first = cast<RankedTensorType>(sparse[name]->getOperand(0).getType());
+      if (ids.getElementType() != first.getElementType()) {
+        user->emitError() << "lookups of table '" << name.getValue() << "' with a sparse gradient have ids of one type, found "
+                          << ids.getElementType() << " and " << first.getElementType();
+        good = false;
+      }
+      if (user->getParentOp() != model) {
+        user->emitError() << "the gradient of table '" << name.getValue()
+                          << "' cannot be sparse: a repeat adds up what its iterations give";
+        good = false;
+      }
+    }
+  });
+  for (auto [name, other] : others)
+    if (Operation *lookup = sparse.lookup(name)) {
+      InFlightDiagnostic error = lookup->emitError()
+                                 << "the gradient of table '" << name.getValue() << "' cannot be sparse: not all of its uses are sparse lookups";
+      error.attachNote(other->getLoc()) << "this one is not";
+      good = false;
+    }
+  return success(good);
+}
+
+void addUpdates(dnn::TrainingGraphOp graph, Block &step, Names &names, const SparseTables &tables) {
   OpBuilder builder = OpBuilder::atBlockEnd(&step);
+  llvm::DenseMap<StringAttr, dnn::RowsAttr> rows;
+  graph.walk([&](dnn::GradientOp gradient) {
+    rows[gradient.getParameterAttr().getAttr()] = dnn::rowsOf(gradient.getValue().getType());
+  });
   for (auto parameter : graph.getParameters()) {
+    dnn::OptimizerKindAttr optimizer = graph.getOptimizerAttr();
+    if (StringAttr own = tables.lookup(parameter.getSymNameAttr()))
+      optimizer = dnn::OptimizerKindAttr::get(graph.getContext(), *dnn::symbolizeOptimizerKind(own.getValue()));
     auto update = dnn::UpdateOp::create(builder, parameter.getLoc(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                                        parameter.getTypeAttr(), parameter.getCopiesAttr(), graph.getOptimizerAttr(),
-                                        graph.getPrecisionAttr());
+                                        parameter.getTypeAttr(), parameter.getCopiesAttr(), optimizer,
+                                        graph.getPrecisionAttr(), rows.lookup(parameter.getSymNameAttr()));
     names.give(update, (parameter.getSymName() + ".update").str(), dnn::Phase::Update);
   }
 }
@@ -35,6 +89,9 @@ LogicalResult checkReached(dnn::TrainingGraphOp graph) {
 }
 
 LogicalResult buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &settings) {
+  SparseTables tables;
+  if (failed(findSparse(model, tables)))
+    return failure();
   OpBuilder builder(model);
   auto graph = dnn::TrainingGraphOp::create(
       builder, model.getLoc(), model.getSymName(), settings.precision,
@@ -57,7 +114,7 @@ LogicalResult buildTrainingGraph(dnn::ModelOp model, const TrainingSettings &set
   names.giveForward(body);
   if (failed(Differentiator(body, names).run()) || failed(checkReached(graph)))
     return failure();
-  addUpdates(graph, step.getBlock(), names);
+  addUpdates(graph, step.getBlock(), names, tables);
   return success();
 }
 

@@ -4,7 +4,10 @@ using namespace mlir;
 
 namespace accord {
 
-std::optional<dnn::OptimizerKind> optimizerFrom(StringRef text) { return dnn::symbolizeOptimizerKind(text); }
+std::optional<dnn::OptimizerKind> optimizerFrom(StringRef text) { 
+  auto kind = dnn::symbolizeOptimizerKind(text);
+  return kind == dnn::OptimizerKind::RowwiseAdagrad ? std::nullopt : kind; // of tables alone
+}
 
 static Type formatFrom(StringRef text, MLIRContext *context) {
   text = text.trim();

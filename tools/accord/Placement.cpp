@@ -139,8 +139,8 @@ Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int6
   size_t before = diags.errors();
   std::string problem = "the step cannot be shared so";
   if (mlir::Operation *graph = trainingGraph(policy, std::nullopt, degrees)) {
-    // Of several micro-batches: gradients are added up.
-    int64_t microbatches = theJob->batch > microbatch ? 2 : 1;
+    int64_t microbatches =
+        std::max<int64_t>(1, theJob->batch / microbatch / std::max<int64_t>(1, degrees.data));
     if (auto work = extract(graph, policy, microbatch, microbatches, problem))
       return std::move(*work);
     return Issue{"A0205", problem, {}, {}};
