@@ -202,6 +202,10 @@ void addLookups(Kernels &kernels) {
         double share = shareOf(op.getMode(), *in[1]);
         addRows(*in[0], *in[1], firstRow(op, out[0], device), true, share, out[0]);
       });
+  kernels.add<dnn::JoinRowsOp>([](dnn::JoinRowsOp, Inputs in, Outputs out) {
+    for (size_t i = 0; i < out[0].data.size(); ++i)
+      out[0].data[i] = in[0]->data[i] + in[1]->data[i];
+  });
   kernels.add<dnn::GatherOp>([](dnn::GatherOp op, Inputs in, Outputs out) {
     Gather{*in[0],
            *in[1],

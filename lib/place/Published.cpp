@@ -197,6 +197,9 @@ private:
       if (at_.batch % size == 0)
         add(space.microbatches, size);
     std::sort(space.microbatches.begin(), space.microbatches.end());
+    if (tables() != PlacementProblem::Tables::Whole)
+      for (auto other : {PlacementProblem::Tables::Whole, PlacementProblem::Tables::Rows})
+        add(space.tables, other);
     for (const char *policy : {"selective", "full"})
       add(space.recomputes, std::string(policy));
     add(space.schedules, PipelineSchedule::OneFOneB);

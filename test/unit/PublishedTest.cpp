@@ -90,6 +90,36 @@ TEST_F(Published, TheChosenPlanIsNotSlower) {
   EXPECT_FALSE(chosen.slower());
 }
 
+// NVIDIA DeepLearningExamples, PyTorch/Recommendation/DLRM: samples per second of batches of 65,536
+// on DGX A100 and DGX-1, tables of 16 GB whole and of 91 GB among 8 devices. Tables have sparse
+// gradients; nothing is fitted.
+TEST_F(Published, TablesOfARecommender) {
+  rows = std::get<std::vector<Row>>(readRows(
+      "id,family,model,accelerator,n_devices,devices_per_node,precision,tp,pp,dp,zero_stage,"
+      "recompute,"
+      "global_batch,micro_batch,metric,step_time_s,framework,source,quality\n"
+      "a100-1,recsys,DLRM Criteo FL15,a100-sxm-80,1,8,fp16-amp,1,1,1,0,none,65536,65536,throughput,"
+      "0.0163,PyTorch,NVIDIA,A\n"
+      "a100-8,recsys,DLRM Criteo FL3,a100-sxm-80,8,8,tf32,1,1,8,0,none,65536,8192,throughput,"
+      "0.00575,PyTorch,NVIDIA,A\n"
+      "v100-8,recsys,DLRM Criteo FL3,v100-sxm2-32,8,8,fp16-amp,1,1,8,0,none,65536,8192,throughput,"
+      "0.00947,PyTorch,NVIDIA,A\n",
+      "rows.csv"));
+  prepared = CaseBuilder(*profiler, "").prepare(rows);
+  ASSERT_EQ(prepared.cases.size(), rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i].id);
+    auto made = run(i, {false, 0});
+    ASSERT_TRUE(std::get_if<PublishedRun>(&made)) << std::get<Issue>(made).message;
+    const PublishedRun &forced = std::get<PublishedRun>(made);
+    EXPECT_NEAR(forced.forced, forced.measured, 0.15 * forced.measured);
+    EXPECT_TRUE(forced.fits()) << forced.memory; // they ran
+    EXPECT_NEAR(forced.forced, predict(prepared.cases[i], unitFactors()).total,
+                0.03 * forced.forced);
+    EXPECT_EQ(forced.what.find("columns of tables") != std::string::npos, i > 0) << forced.what;
+  }
+}
+
 TEST_F(Published, RowsThatNoPlacementSaysAreLeftOut) {
   Row uneven = rows[2];
   uneven.pp = 7;

@@ -27,6 +27,7 @@ model net {{
 }}
 train t = net() on a100_80g {{
   batch = 8
+  precision = fp32
   optimizer = sgd
 }})",
                      how);
@@ -54,13 +55,6 @@ void expectSame(const interpret::StepResult &a, const interpret::StepResult &b, 
   }
 }
 
-const Operation *find(const WorkGraph &work, const std::string &name) {
-  for (const Operation &op : work.operations)
-    if (op.name == name)
-      return &op;
-  ADD_FAILURE() << "no operation " << name;
-  return nullptr;
-}
 int64_t resident(const WorkGraph &work, const std::string &name, Category category) {
   int64_t bytes = 0;
   for (const Resident &r : work.residents)

@@ -32,8 +32,8 @@ dnn.model @repeated (%a: tensor<?x3xi32>, %t: tensor<?x4xf32>) {
 dnn.model @two (%a: tensor<?x3xi32>, %t: tensor<?x4xf32>) {
   dnn.parameter @table : tensor<100x4xf32>
   %w = dnn.read @table : tensor<100x4xf32>
-  %x = dnn.embedding_bag %a, %w {sparse = true} : (tensor<?x3xi32>, tensor<100x4xf32>) -> tensor<?x4xf32>
   // expected-error @+1 {{table 'table' has one optimizer, lookups name two}}
+  %x = dnn.embedding_bag %a, %w {sparse = true} : (tensor<?x3xi32>, tensor<100x4xf32>) -> tensor<?x4xf32>
   %y = dnn.embedding_bag %a, %w {sparse = true, optimizer = "sgd"} : (tensor<?x3xi32>, tensor<100x4xf32>) -> tensor<?x4xf32>
   %s = dnn.add %x, %y : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   %l = dnn.mse %s, %t : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<f32>
