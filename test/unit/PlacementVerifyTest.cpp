@@ -30,7 +30,7 @@ TEST(PlacementVerify, EveryPlanOfSmallProblems) {
       if (++every % 5 != 0)
         return;
       ++plans;
-      PlacementResult result{plan, worth, worth.value, 0, "", 0, 0};
+      PlacementResult result{plan, worth, worth.value, 0, "", 0, 0, {}};
       ASSERT_EQ(texts(verify(p, result)), "") << seed;
     });
     PlacementResult best = bruteForcePlacement(p);
