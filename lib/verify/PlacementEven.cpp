@@ -10,7 +10,7 @@ class EvenStep {
 public:
   EvenStep(const PlacementProblem &problem, const Configuration &configuration,
            const std::vector<EvenStages> &forms, int64_t groups)
-      : p(problem), c(configuration), forms(forms), groups(groups), heads{0}, backs{0},
+      : p(problem), c(configuration), forms(forms), heads{0}, backs{0},
         ends(forms.size(),
              std::vector(static_cast<size_t>(groups),
                          std::vector<double>(static_cast<size_t>(forms[0].most()) + 1))) {
@@ -74,29 +74,42 @@ public:
 
 private:
   bool longEnough(double step) const {
-    int64_t room = 0;
+    int64_t room = 0, groups = static_cast<int64_t>(ends[0].size());
     std::vector<int64_t> alone(forms.size()); // groups that can have no other form
     std::vector<char> some(forms.size());
-    for (size_t g = 0; g < heads.size() - 1; ++g) {
-      int64_t most = -1;
-      size_t able = 0, which = 0;
-      for (size_t f = 0; f < forms.size(); ++f) {
-        const auto &mine = ends[f][g];
-        int64_t n = std::upper_bound(mine.begin(), mine.end(), step) - mine.begin() - 1;
-        if (n >= 0)
-          ++able, which = f, some[f] = 1;
-        most = std::max(most, n);
-      }
-      if (able == 0)
+    std::vector<int64_t> gains; // of the second form, where both can be
+    for (size_t g = 0; g < ends[0].size(); ++g) {
+      std::vector<int64_t> can;
+      for (const auto &of : ends)
+        can.push_back(std::upper_bound(of[g].begin(), of[g].end(), step) - of[g].begin() - 1);
+      auto best = std::max_element(can.begin(), can.end());
+      if (*best < 0)
         return false;
-      alone[which] += able == 1;
-      room += most;
+      size_t able = 0;
+      for (size_t f = 0; f < forms.size(); ++f)
+        able += can[f] >= 0, some[f] |= can[f] >= 0;
+      if (able == 1)
+        ++alone[static_cast<size_t>(best - can.begin())];
+      bool two = forms.size() == 2 && able == 2;
+      room += two ? can[0] : *best;
+      if (two)
+        gains.push_back(can[1] - can[0]);
     }
-    for (size_t f = 0; f < forms.size(); ++f) {
+    auto most = [&](size_t f) {
       const auto &form = p.forms[c.forms[f]];
-      if (alone[f] > p.kinds[form.kind].devices / form.devices() ||
-          (p.sameForm && (!some[f] || alone[f] + static_cast<int64_t>(forms.size()) - 1 > groups)))
+      return p.kinds[form.kind].devices / form.devices();
+    };
+    auto others = p.sameForm ? static_cast<int64_t>(forms.size()) - 1 : 0;
+    for (size_t f = 0; f < forms.size(); ++f)
+      if (alone[f] > std::min(most(f), groups - others) || (p.sameForm && !some[f]))
         return false;
+    if (forms.size() == 2) { // as many with the second form as may be, and as are better with it
+      int64_t least = std::max(groups - most(0), others) - alone[1],
+              largest = std::min(most(1), groups - others) - alone[1];
+      std::sort(gains.rbegin(), gains.rend());
+      for (size_t i = 0; i < gains.size(); ++i)
+        if (auto n = static_cast<int64_t>(i); n < least || (n < largest && gains[i] > 0))
+          room += gains[i];
     }
     return room >= forms[0].more();
   }
@@ -105,7 +118,6 @@ private:
   const PlacementProblem &p;
   const Configuration &c;
   const std::vector<EvenStages> &forms;
-  int64_t groups;
   std::vector<double> heads, backs;
   std::vector<std::vector<std::vector<double>>> ends; ///< by form, group, number of larger stages
 };

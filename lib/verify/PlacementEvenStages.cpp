@@ -57,10 +57,11 @@ void EvenStages::cut() {
   for (int64_t s = 0; s < count; ++s) {
     Stage stage;
     for (int64_t extra = 0; extra <= (larger > 0 ? 1 : 0); ++extra) {
-      int64_t size = fewest + extra, low = s * fewest, high = low + std::min(s, larger);
-      if (s + 1 == count)
-        low = high = layers - size; // all that is left
-      high = std::min(high, layers - size);
+      // Stages before and behind have the fewest layers or one more, as many as there are.
+      int64_t size = fewest + extra, others = larger - extra, behind = count - 1 - s;
+      int64_t rest = layers - size - behind * fewest;
+      int64_t low = std::max(s * fewest, rest - std::min(behind, others));
+      int64_t high = std::min(s * fewest + std::min(s, others), rest);
       std::set<Window> seen;
       for (int64_t at = low; at <= high; ++at) {
         Window window;
