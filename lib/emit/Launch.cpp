@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
 
-constexpr int kPort = 29500;
+constexpr int kPort = kRendezvousPort;
 
 std::string jobName(const std::string &text) {
   std::string out;
@@ -19,7 +20,9 @@ std::string jobName(const std::string &text) {
     else if (!out.empty() && out.back() != '-')
       out += '-';
   }
-  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])))
+  static const std::set<std::string> values{"true", "false", "null", "yes", "no",
+                                            "on",   "off",   "y",    "n"}; // of YAML, not text
+  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])) || values.count(out))
     out = "train-" + out;
   out = out.substr(0, 50); // a pod's name has its index besides, and at most 63 characters
   while (!out.empty() && out.back() == '-')
@@ -101,93 +104,6 @@ std::string slurmText(const LaunchShape &shape) {
                      inner);
 }
 
-/// A YAML string in double quotes; `text` is harmless but for quotes and backslashes.
-std::string quoted(const std::string &text) {
-  std::string out = "\"";
-  for (char c : text)
-    if (c == '"' || c == '\\')
-      out += std::string("\\") + c;
-    else
-      out += static_cast<unsigned char>(c) < 32 || c == 127 ? '_' : c;
-  return out + "\"";
-}
-
-std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options) {
-  std::string environment;
-  for (const auto &[key, value] : shape.environment)
-    environment +=
-        fmt::format("            - name: {}\n              value: {}\n", key, quoted(value));
-  std::string image = options.image.empty()
-                          ? "\"\" # FILL IN: an image with torchrun and the training script"
-                          : quoted(options.image);
-  std::string script = options.script.empty()
-                           ? "\"train.py\" # FILL IN: the training script and its arguments"
-                           : quoted(options.script);
-  return fmt::format(R"yaml(# {title}
-# kubectl apply -f FILE
-apiVersion: v1
-kind: Service
-metadata:
-  name: {job}
-spec:
-  clusterIP: None
-  publishNotReadyAddresses: true
-  selector:
-    app.kubernetes.io/instance: {job}
-  ports:
-    - name: rendezvous
-      port: {port}
----
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {job}
-spec:
-  completionMode: Indexed
-  completions: {nodes}
-  parallelism: {nodes}
-  backoffLimit: 0
-  template:
-    metadata:
-      labels:
-        app.kubernetes.io/instance: {job}
-    spec:
-      subdomain: {job}
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: {image}
-          command: ["torchrun"]
-          args:
-            - "--nnodes={nodes}"
-            - "--nproc-per-node={perNode}"
-            - "--node-rank=$(NODE_RANK)"
-            - "--master-addr={job}-0.{job}"
-            - "--master-port={port}"
-            - {script}
-          env:
-            - name: NODE_RANK
-              valueFrom:
-                fieldRef:
-                  fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
-{environment}          resources:
-            limits:
-              {resource}: {perNode}
-          volumeMounts:
-            - name: shared-memory
-              mountPath: /dev/shm
-      volumes:
-        - name: shared-memory
-          emptyDir:
-            medium: Memory
-)yaml",
-                     fmt::arg("title", shape.title), fmt::arg("job", shape.job),
-                     fmt::arg("port", kPort), fmt::arg("nodes", shape.nodes),
-                     fmt::arg("perNode", shape.perNode), fmt::arg("image", image),
-                     fmt::arg("script", script), fmt::arg("environment", environment),
-                     fmt::arg("resource", quoted(options.resource)));
-}
-
 } // namespace
 
 std::string harmless(const std::string &text) {
@@ -202,7 +118,7 @@ std::string harmless(const std::string &text) {
   return out;
 }
 
-std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan) {
+std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool severalKinds) {
   auto cannot = [&](std::string why) { return Issue{"A0955", std::move(why), plan.location, {}}; };
   if (!plan.result.plan)
     return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
@@ -211,32 +127,45 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan) {
   size_t groups = placement.stages.size() / static_cast<size_t>(placement.chunks);
   LaunchShape shape;
   const PlacementProblem::Form &first = problem.forms[placement.stages[0].form];
-  const PlacementProblem::Kind &kind = problem.kinds[first.kind];
-  std::string tensor, data, sequence, zero, layers;
-  int64_t devices = 0;
+  std::string tensor, data, sequence, zero, layers, stageRanks;
+  std::vector<int64_t> used(problem.kinds.size()), within; // devices by kind, and before each group
   bool same = true;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const PlacementProblem::Form &form = problem.forms[placement.stages[s].form];
-    if (form.kind != first.kind)
-      return cannot(
-          fmt::format("stages are on '{}' and '{}': one launch starts servers of one kind",
-                      kind.name, problem.kinds[form.kind].name));
+    if (form.kind != first.kind && !severalKinds)
+      return cannot(fmt::format("stages are on '{}' and '{}': one launch starts servers of one "
+                                "kind (JobSets of Kubernetes have several)",
+                                problem.kinds[first.kind].name, problem.kinds[form.kind].name));
     layers += fmt::format("{}{}", s ? " " : "", placement.stages[s].layers.size());
     if (s >= groups)
       continue;
     same &= placement.stages[s].form == placement.stages[0].form;
-    devices += form.devices();
+    within.push_back(used[form.kind]);
+    used[form.kind] += form.devices();
     tensor += fmt::format("{}{}", s ? " " : "", form.tensor);
     data += fmt::format("{}{}", s ? " " : "", form.data);
     sequence += fmt::format("{}{}", s ? " " : "", form.sequence ? 1 : 0);
     zero += fmt::format("{}{}", s ? " " : "", form.zero);
   }
-  shape.perNode = std::min(devices, kind.perServer);
-  if (devices % shape.perNode != 0)
-    return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many on "
-                              "each server",
-                              devices, kind.perServer));
-  shape.nodes = devices / shape.perNode;
+  std::vector<int64_t> before(problem.kinds.size()); // ranks of other kinds
+  int64_t ranks = 0;
+  for (size_t k = 0; k < used.size(); ++k) {
+    before[k] = ranks;
+    ranks += used[k];
+    if (used[k] == 0)
+      continue;
+    int64_t perServer = problem.kinds[k].perServer, perNode = std::min(used[k], perServer);
+    if (used[k] % perNode != 0)
+      return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many "
+                                "on each server",
+                                used[k], perServer));
+    shape.pools.push_back({problem.kinds[k].name, used[k] / perNode, perNode});
+    shape.nodes += used[k] / perNode;
+  }
+  shape.perNode = shape.pools.front().perNode;
+  for (size_t g = 0; g < groups; ++g)
+    stageRanks += fmt::format("{}{}", g ? " " : "",
+                              before[problem.forms[placement.stages[g].form].kind] + within[g]);
   shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
   shape.title = harmless(fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster,
                                      degreesText(problem, placement), plan.version));
@@ -252,6 +181,8 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan) {
                        {"ACCORD_SCHEDULE", name(placement.schedule)},
                        {"ACCORD_CHUNKS", std::to_string(placement.chunks)},
                        {"ACCORD_STAGE_LAYERS", layers}};
+  if (shape.pools.size() > 1) // ranks of a kind follow those of another, whatever the stages
+    shape.environment.push_back({"ACCORD_STAGE_RANKS", stageRanks});
   // What is said only where it is not as usual.
   auto also = [&](bool is, const char *variable, std::string value) {
     if (same && is)
@@ -272,7 +203,8 @@ std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan) {
 
 std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
                                             const LaunchOptions &options) {
-  auto made = launchShape(plan);
+  bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
+  auto made = launchShape(plan, jobset);
   if (auto *issue = std::get_if<Issue>(&made))
     return *issue;
   const auto &shape = std::get<LaunchShape>(made);

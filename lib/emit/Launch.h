@@ -10,13 +10,23 @@ enum class Launcher : uint8_t {
   Torchrun,  ///< a shell script, run on each server
   Megatron,  ///< the same with the arguments of Megatron-LM's pretrain_gpt.py
   Slurm,     ///< a batch script
-  Kubernetes ///< a headless Service and an indexed Job, as YAML
+  Kubernetes ///< a manifest, as YAML
+};
+
+/// Which objects start a plan on Kubernetes.
+enum class KubernetesKind : uint8_t {
+  Job,     ///< a headless Service and an indexed Job, which every cluster knows
+  JobSet,  ///< jobset.x-k8s.io/v1alpha2: a replicated job for each kind of devices
+  TrainJob ///< trainer.kubeflow.org/v1alpha1: of a runtime that says how torchrun is started
 };
 
 struct LaunchOptions {
   std::string script; ///< of the training, in the container; Kubernetes alone
   std::string image;  ///< Kubernetes alone; empty: a line that has to be filled in
   std::string resource = "nvidia.com/gpu"; ///< what Kubernetes calls a device
+  KubernetesKind kind = KubernetesKind::Job;
+  std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
+  std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
 };
 
 /// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a
@@ -29,12 +39,22 @@ std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher 
 
 /// What every launcher needs.
 struct LaunchShape {
-  int64_t nodes = 1, perNode = 1;
+  /// Servers of one kind of devices; ranks of a pool follow those of the one before it.
+  struct Pool {
+    std::string name;
+    int64_t nodes = 1, perNode = 1;
+  };
+  std::vector<Pool> pools;
+  int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
   std::string job;   ///< letters, digits, "-", starts with a letter: fit for every backend
   std::string title; ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
 };
-std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan);
+/// Several kinds are refused unless asked for.
+std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool severalKinds = false);
+
+constexpr int kRendezvousPort = 29500;
+std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options);
 
 /// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers
 /// are cut between the equal blocks of the longest run; what stands before them is the embedding,

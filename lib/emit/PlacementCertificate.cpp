@@ -59,10 +59,14 @@ json::Value write(const PlacementProblem::Form &f) {
                  {"data", f.data},
                  {"zero", f.zero},
                  {"microbatch", f.microbatch}};
-  if (!f.syncs.empty())
-    o["syncs"] = list(f.syncs, [](const PlacementProblem::Sync &s) {
-      return json::Value(json::Object{{"together", s.together}, {"ways", write(s.ways)}});
-    });
+  auto syncs = [&](const char *key, const std::vector<PlacementProblem::Sync> &all) {
+    if (!all.empty())
+      o[key] = list(all, [](const PlacementProblem::Sync &s) {
+        return json::Value(json::Object{{"together", s.together}, {"ways", write(s.ways)}});
+      });
+  };
+  syncs("syncs", f.syncs);
+  syncs("expert_syncs", f.expertSyncs);
   if (!f.gather.empty())
     o["gather"] = write(f.gather);
   if (f.expert > 1)
@@ -89,6 +93,7 @@ json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
   some(o, "resident_weights", cost->residentWeights);
   some(o, "resident_gradients", cost->residentGradients);
   some(o, "gradients", cost->gradients);
+  some(o, "expert_gradients", cost->expertGradients);
   some(o, "weights", cost->weights);
   some(o, "host_resident", cost->hostResident);
   some(o, "tied", cost->tied);
@@ -157,6 +162,8 @@ json::Value write(const PlacementProblem &p) {
       {"hides", p.hides},
       {"per_microbatch_ps", p.perMicrobatch},
       {"per_step_ps", p.perStep}};
+  if (p.evenly)
+    o["evenly"] = static_cast<int64_t>(*p.evenly);
   if (!p.pins.empty())
     o["pins"] = list(p.pins, [](const auto &pin) { return write(pin); });
   some(o, "least_step_ps", p.leastStep);

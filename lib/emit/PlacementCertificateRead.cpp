@@ -78,8 +78,8 @@ bool read(const json::Value &value, Path at, PipelineSchedule &out) {
 bool read(const json::Value &value, Path at, PlacementObjective &out) {
   return named(value, at, out,
                {PlacementObjective::StepTime, PlacementObjective::Energy, PlacementObjective::Price,
-                PlacementObjective::TdpTime},
-               "expected step_time, energy, price or tdp_time");
+                PlacementObjective::TdpTime, PlacementObjective::Memory},
+               "expected step_time, energy, price, tdp_time or memory");
 }
 
 bool read(const json::Value &value, Path at, PlacementProblem::GroupRange &range) {
@@ -122,22 +122,21 @@ bool read(const json::Value &value, Path at, PlacementProblem::Pin &pin) {
 
 bool read(const json::Value &value, Path at, PlacementProblem::Form &o) {
   Fields f(value, at);
+  auto sync = [](const json::Value &v, Path p, PlacementProblem::Sync &s) {
+    Fields fields(v, p);
+    fields.integer("together", s.together, 1).read("ways", [&](const json::Value &w, Path q) {
+      return readWays(w, q, s.ways);
+    });
+    return fields.end();
+  };
   f.integer("kind", o.kind, 0, kMostIds)
       .integer("tensor", o.tensor, 1, kMostIds)
       .flag("sequence", o.sequence)
       .integer("data", o.data, 1, kMostIds)
       .integer("zero", o.zero, 0, 3)
       .integer("microbatch", o.microbatch, 1, kMostIds)
-      .list(
-          "syncs", o.syncs,
-          [](const json::Value &v, Path p, PlacementProblem::Sync &s) {
-            Fields sync(v, p);
-            sync.integer("together", s.together, 1).read("ways", [&](const json::Value &w, Path q) {
-              return readWays(w, q, s.ways);
-            });
-            return sync.end();
-          },
-          false)
+      .list("syncs", o.syncs, sync, false)
+      .list("expert_syncs", o.expertSyncs, sync, false)
       .read(
           "gather", [&](const json::Value &v, Path p) { return readWays(v, p, o.gather); }, false)
       .integer("expert", o.expert, 1, kMostIds, false)
@@ -190,6 +189,7 @@ bool read(const json::Value &value, Path at, std::optional<PlacementProblem::Cos
   maybe("resident_weights", c.residentWeights);
   maybe("resident_gradients", c.residentGradients);
   maybe("gradients", c.gradients);
+  maybe("expert_gradients", c.expertGradients);
   maybe("weights", c.weights);
   maybe("host_resident", c.hostResident);
   maybe("tied", c.tied);
@@ -275,6 +275,9 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
   all(f, "links", p.links);
   all(f, "schedules", p.schedules);
   all(f, "groups", p.groups);
+  f.read(
+      "evenly", [&](const json::Value &v, Path p_) { return id(v, p_, p.evenly.emplace()); },
+      false);
   f.list("chunks", p.chunks, integer)
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)

@@ -41,7 +41,8 @@ bool bounded(const PlacementProblem &p) {
         tied = std::max(tied, static_cast<double>(cost->tied));
         update = std::max(update, static_cast<double>(cost->update));
         moved = std::max(moved, static_cast<double>(cost->weights));
-        synced = std::max(synced, static_cast<double>(cost->gradients));
+        synced = std::max(synced, static_cast<double>(cost->gradients) +
+                                      static_cast<double>(cost->expertGradients));
       }
     time += most * batch + update;
     memory += largest;
@@ -61,11 +62,12 @@ bool bounded(const PlacementProblem &p) {
   for (const PlacementProblem::Form &form : p.forms) {
     for (const LinearTime &way : form.gather)
       gathers = std::max(gathers, (way.latency * layers + way.perByte * weights) * batch);
-    for (const PlacementProblem::Sync &sync : form.syncs)
-      for (const LinearTime &way : sync.ways)
-        syncs = std::max(syncs, way.latency * layers + way.perByte * gradients);
+    for (const auto *list : {&form.syncs, &form.expertSyncs})
+      for (const PlacementProblem::Sync &sync : *list)
+        for (const LinearTime &way : sync.ways)
+          syncs = std::max(syncs, way.latency * layers + way.perByte * gradients);
   }
-  time += 2 * (links + gathers) + syncs;
+  time += 2 * (links + gathers + syncs);
   return time < kMost && memory < kMost && bytes * batch < kMost && weights < kMost &&
          gradients < kMost;
 }

@@ -42,6 +42,8 @@ PlacementUnit unitOf(PlacementObjective objective) {
     return {"", 1};
   case PlacementObjective::TdpTime:
     return {"W s", 1};
+  case PlacementObjective::Memory:
+    return {"B", 1};
   }
   return {"", 1};
 }
@@ -70,6 +72,7 @@ void addStage(GroupFigures &group, const PlacementProblem &problem, const Placem
     working = std::max(working, keep.working);
     group.step[static_cast<size_t>(StepShare::Update)] += cost.update;
     group.gradientBytes += cost.gradients;
+    group.expertGradientBytes += cost.expertGradients;
   }
   const StageTimes &times = worth.times[index];
   int64_t transfer = times.forward + times.backward + times.weight - forward - backward - again -
@@ -132,11 +135,9 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     group.together = togetherOf(problem, group.form, static_cast<int64_t>(groups));
     for (size_t s = g; s < placement.stages.size(); s += groups)
       addStage(group, problem, placement, s, worth);
-    const PlacementProblem::Sync *sync = nullptr;
-    for (const PlacementProblem::Sync &one : form.syncs)
-      if (!sync || one.together <= group.together)
-        sync = &one;
-    group.exchange = sync ? timeOf(sync->ways, static_cast<double>(group.gradientBytes)) : 0;
+    StageWork work;
+    work.gradients = group.gradientBytes, work.expertGradients = group.expertGradientBytes;
+    group.exchange = exchangeOf(problem, group.form, work, group.together);
     group.step[static_cast<size_t>(StepShare::Exchange)] =
         std::max<int64_t>(0, worth.times[g].finish - group.of(StepShare::Update));
     group.step[static_cast<size_t>(StepShare::Host)] += problem.perStep;

@@ -44,9 +44,10 @@ struct GroupFigures {
   std::array<int64_t, kStepShares> step{};
   std::array<int64_t, kStageMemories> memory{};
   int64_t capacity = 0;
-  int64_t exchange = 0;      ///< picoseconds of the whole exchange, hidden or not
-  int64_t gradientBytes = 0; ///< that one device exchanges
-  int64_t together = 1;      ///< replicas in one server
+  int64_t exchange = 0;            ///< picoseconds of the whole exchange, hidden or not
+  int64_t gradientBytes = 0;       ///< that one device exchanges
+  int64_t expertGradientBytes = 0; ///< besides, with devices that have the same experts
+  int64_t together = 1;            ///< replicas in one server
   int64_t peak() const;
   int64_t of(StepShare share) const { return step[static_cast<size_t>(share)]; }
   int64_t of(StageMemory part) const { return memory[static_cast<size_t>(part)]; }

@@ -178,11 +178,11 @@ private:
                                    {"inside_server", transfer.inside}});
     for (size_t g = 0; g < figures.groups.size(); ++g) {
       const GroupFigures &group = figures.groups[g];
-      if (problem.forms[group.form].data > 1 && group.gradientBytes > 0)
+      if (problem.forms[group.form].data > 1 && group.gradientBytes + group.expertGradientBytes > 0)
         all.push_back(
             json::Object{{"what", "gradients"},
                          {"stage", static_cast<int64_t>(g)},
-                         {"bytes", group.gradientBytes},
+                         {"bytes", group.gradientBytes + group.expertGradientBytes},
                          {"time_s", seconds(group.exchange)},
                          {"exposed_s", seconds(group.of(StepShare::Exchange))},
                          {"each_step", 1},

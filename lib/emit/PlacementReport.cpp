@@ -43,7 +43,7 @@ json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
                                {"memory", numbers(group.memory)},
                                {"capacity", group.capacity},
                                {"step", numbers(group.step)},
-                               {"gradients", group.gradientBytes},
+                               {"gradients", group.gradientBytes + group.expertGradientBytes},
                                {"exchange", group.exchange}});
   }
   return all;

@@ -46,6 +46,8 @@ std::string scheduleText(const Placement &placement) {
 
 std::string valueText(const PlacementProblem &problem, double value) {
   PlacementUnit unit = unitOf(problem.objective);
+  if (problem.objective == PlacementObjective::Memory)
+    return formatBytes(value);
   if (problem.objective == PlacementObjective::Price)
     return fmt::format("{:.6g} USD", value);
   return *unit.unit ? formatSi(value * unit.scale, unit.unit) : fmt::format("{:.6g}", value);
@@ -301,7 +303,7 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer,
       if (cost.hostResident > 0 || keep.hostKept > 0)
         lines.add("host memory", fmt::format("resident {}, kept {} of each micro-batch",
                                              bytes(cost.hostResident), bytes(keep.hostKept)));
-      lines.add("gradients", bytes(cost.gradients) + " exchanged");
+      lines.add("gradients", bytes(cost.gradients + cost.expertGradients) + " exchanged");
       if (!found.location.file.empty())
         lines.add("written in", fmt::format("{}:{}", found.location.file, found.location.line));
       return lines.text;

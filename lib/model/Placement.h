@@ -16,20 +16,22 @@ namespace accord {
 ///   Narayanan et al., ICML 2021, section 2.2).
 /// - `Interleaved`: v chunks per device, stage c * p + s is chunk c of device s; micro-batches in groups of p (Narayanan et al.,
 ///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p, which is 2 at least. Stages are even, as launchers cut them: their numbers of layers
-///   differ by one at most.
+///   differ by one at most, unless `PlacementProblem::evenly` says what is even.
 /// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024): at most p
 ///   micro-batches in flight in every stage.
 enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble };
 const char *name(PipelineSchedule); ///< "gpipe", "one_f_one_b", "interleaved", "zero_bubble"
 
-/// What is made least. Throughput is batch / step time, so both are one; a step of a given batch costs devices * price * time.
+/// What is made least. Throughput is batch / step time, so both are one; a step of a given batch costs devices * price * time. Of plans
+/// that are equal in it (within 1e-9 of it) the one with the shortest step is best.
 enum class PlacementObjective : uint8_t {
   StepTime,
   Energy, ///< joules of a step
   Price,  ///< of a step
-  TdpTime ///< step time * thermal design power of the devices used: most throughput per watt of TDP
+  TdpTime, ///< step time * thermal design power of the devices used: most throughput per watt of TDP
+  Memory  ///< bytes of the fullest device, whatever its kind
 };
-const char *name(PlacementObjective); ///< "step_time", "energy", "price", "tdp_time"
+const char *name(PlacementObjective); ///< "step_time", "energy", "price", "tdp_time", "memory"
 
 /// Picoseconds = latency + bytes * perByte, rounded up.
 struct LinearTime {
@@ -83,7 +85,10 @@ struct PlacementProblem {
     int64_t microbatch = 1;       ///< samples of one replica at a time
     std::vector<Sync> syncs;      ///< by `together`, ascending; empty if data is 1
     std::vector<LinearTime> gather; ///< ZeRO 3: weights of the stage, once before forward and once before backward of each micro-batch
-    int64_t expert = 1;           ///< replicas that divide the experts of a layer among them: 1 or `data`
+    int64_t expert = 1;           ///< replicas, neighbours, that divide the experts of a layer among them; divides `data`
+    /// Of gradients of experts over the data / expert replicas that have the same ones, when `together` of these are in one server, which
+    /// is as many as there are replicas together / expert; empty if that is one replica.
+    std::vector<Sync> expertSyncs;
     Tables tables = Tables::Whole;
     bool ringOverlap = false;     ///< products in pieces, beside the exchange of other pieces
     bool hostStates = false;      ///< states of the optimizer are in the host's memory
@@ -108,6 +113,7 @@ struct PlacementProblem {
     int64_t resident = 0;         ///< weights, gradients and states of the optimizer
     int64_t residentWeights = 0, residentGradients = 0; ///< of these; the rest are states
     int64_t gradients = 0;        ///< bytes that `Form::syncs` exchanges
+    int64_t expertGradients = 0;  ///< bytes that `Form::expertSyncs` exchanges, after them
     int64_t weights = 0;          ///< bytes that `Form::gather` brings
     std::vector<Keep> keeps;      ///< at least one
     double joules = 0;            ///< of one step's work on all devices of the stage, idle power not counted
@@ -178,6 +184,8 @@ struct PlacementProblem {
     int64_t fewest = 1, most = 1;
   };
   std::vector<GroupRange> groups;
+  /// A class of which each stage has equally many layers, as launchers cut the blocks of transformers; nothing: stages are free.
+  std::optional<Id> evenly;
   bool sameForm = true;           ///< all stages on a kind have one form (what launchers of today can run)
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
@@ -195,6 +203,14 @@ struct PlacementProblem {
       if (range.fewest <= number && number <= range.most)
         return true;
     return groups.empty();
+  }
+  bool mayHaveStages(int64_t number) const {
+    if (!evenly)
+      return true;
+    int64_t all = 0;
+    for (const Layer &layer : layers)
+      all += layer.of == *evenly;
+    return all % number == 0;
   }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id form) const { return classOf(layer).costs[form]; }
@@ -244,7 +260,7 @@ struct PlacementWorth {
 struct PlacementResult {
   std::optional<Placement> plan;   ///< nothing: no plan fits
   PlacementWorth worth;
-  double value = 0, bound = 0;     ///< of the objective: step time in picoseconds, joules, price, W s
+  double value = 0, bound = 0;     ///< of the objective: step time in picoseconds, joules, price, W s, bytes
   std::string proof;               ///< what proves it
   uint64_t examined = 0, pruned = 0; ///< configurations judged; and known to be no better without
   std::vector<PathBound> paths;    ///< of the bound: where nothing simpler proves it

@@ -86,7 +86,7 @@ private:
                                {"schedules", p.schedules.size()}})
       if (count == 0)
         report(p.location, fmt::format("there are no {}", what));
-    if (static_cast<unsigned>(p.objective) > static_cast<unsigned>(PlacementObjective::TdpTime))
+    if (static_cast<unsigned>(p.objective) > static_cast<unsigned>(PlacementObjective::Memory))
       report(p.location, fmt::format("objective {} is none", static_cast<unsigned>(p.objective)));
     for (PipelineSchedule schedule : p.schedules) {
       if (static_cast<unsigned>(schedule) > static_cast<unsigned>(PipelineSchedule::ZeroBubble))
@@ -94,6 +94,11 @@ private:
       if (schedule == PipelineSchedule::Interleaved && p.chunks.empty())
         report(p.location, "schedule interleaved is offered without a number of chunks");
     }
+    if (p.evenly && std::none_of(p.layers.begin(), p.layers.end(),
+                                 [&](const auto &layer) { return layer.of == *p.evenly; }))
+      report(p.location, fmt::format("stages share evenly the layers of class {}, of which there "
+                                     "are none",
+                                     *p.evenly));
     for (int64_t v : p.chunks)
       natural("a number of chunks", v, 1);
     natural("the batch", p.batch, 1);
@@ -151,16 +156,18 @@ private:
       report(p.location, what + "devices or samples pass 2^61");
     if (form.zero < 0 || form.zero > 3)
       report(p.location, fmt::format("{}stage {} of ZeRO", what, form.zero));
-    if (form.expert != 1 && form.expert != form.data)
+    if (form.expert < 1 || form.data % form.expert != 0)
       report(p.location,
              fmt::format("{}{} of {} replicas divide the experts", what, form.expert, form.data));
-    int64_t before = 0;
-    for (const auto &sync : form.syncs) {
-      if (sync.together <= before)
-        report(p.location, fmt::format("{}exchange of {} together after one of {}", what,
-                                       sync.together, before));
-      before = sync.together;
-      ways(what + "exchange", sync.ways);
+    for (const auto &syncs : {form.syncs, form.expertSyncs}) {
+      int64_t before = 0;
+      for (const auto &sync : syncs) {
+        if (sync.together <= before)
+          report(p.location, fmt::format("{}exchange of {} together after one of {}", what,
+                                         sync.together, before));
+        before = sync.together;
+        ways(what + "exchange", sync.ways);
+      }
     }
     ways(what + "gather", form.gather);
   }
@@ -183,6 +190,7 @@ private:
                                {"resident weights", cost.residentWeights},
                                {"resident gradients", cost.residentGradients},
                                {"gradients", cost.gradients},
+                               {"gradients of experts", cost.expertGradients},
                                {"gradients in common", cost.tied},
                                {"resident on the host", cost.hostResident},
                                {"weights", cost.weights}})
@@ -244,9 +252,13 @@ private:
                               static_cast<double>(keep.kept) + static_cast<double>(keep.hostKept));
           working = std::max(working, static_cast<double>(keep.working));
         }
-        double sync = 0;
+        double sync = 0, experts = 0;
         for (const auto &one : p.forms[f].syncs)
           sync = std::max(sync, longest(one.ways, static_cast<double>(cost->gradients)));
+        for (const auto &one : p.forms[f].expertSyncs)
+          experts =
+              std::max(experts, longest(one.ways, static_cast<double>(cost->expertGradients)));
+        sync += experts;
         passHere = std::max(
             passHere, static_cast<double>(cost->forward) + static_cast<double>(cost->backward) +
                           static_cast<double>(cost->weight) + again +

@@ -21,6 +21,8 @@ const char *name(PlacementObjective objective) {
     return "price";
   case PlacementObjective::TdpTime:
     return "tdp_time";
+  case PlacementObjective::Memory:
+    return "memory";
   }
   return "step_time";
 }
@@ -66,6 +68,7 @@ std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedSta
     work.hostResident += cost->hostResident;
     work.hostKept += keep.hostKept;
     work.gradients += cost->gradients;
+    work.expertGradients += cost->expertGradients;
     work.weights += cost->weights;
     work.kept += keep.kept;
     work.working = std::max(work.working, keep.working);
@@ -99,20 +102,43 @@ bool replicasInside(const PlacementProblem &problem, Id form, int64_t a, int64_t
   return true;
 }
 
+int64_t exchangeOf(const PlacementProblem &problem, Id form, const StageWork &work,
+                   int64_t together) {
+  const PlacementProblem::Form &f = problem.forms[form];
+  auto takes = [](const std::vector<PlacementProblem::Sync> &syncs, int64_t bytes, int64_t here) {
+    const PlacementProblem::Sync *sync = nullptr;
+    for (const PlacementProblem::Sync &one : syncs)
+      if (!sync || one.together <= here)
+        sync = &one;
+    return sync ? timeOf(sync->ways, static_cast<double>(bytes)) : 0;
+  };
+  return takes(f.syncs, work.gradients, together) +
+         takes(f.expertSyncs, work.expertGradients, together / f.expert);
+}
+
 int64_t finishOf(const PlacementProblem &problem, Id form, const StageWork &work,
                  int64_t together) {
-  const PlacementProblem::Form &f = problem.forms[form];
-  const PlacementProblem::Sync *sync = nullptr;
-  for (const PlacementProblem::Sync &one : f.syncs)
-    if (!sync || one.together <= together)
-      sync = &one;
-  int64_t exchange = sync ? timeOf(sync->ways, static_cast<double>(work.gradients)) : 0;
+  int64_t exchange = exchangeOf(problem, form, work, together);
   auto behind =
       static_cast<int64_t>(problem.hidden * static_cast<double>(work.backward + work.weight));
   int64_t can = problem.hides < 1
                     ? static_cast<int64_t>(problem.hides * static_cast<double>(exchange))
                     : exchange;
   return exchange - std::min(can, behind) + work.update;
+}
+
+double tdpTimeOf(const PlacementProblem &problem, const Placement &plan,
+                 const PlacementWorth &worth) {
+  double tdp = 0;
+  for (size_t g = 0; g < worth.memory.size(); ++g) {
+    const PlacementProblem::Form &form = problem.forms[plan.stages[g].form];
+    tdp += problem.kinds[form.kind].tdpWatts * static_cast<double>(form.devices());
+  }
+  return tdp * static_cast<double>(worth.step) * 1e-12;
+}
+
+int64_t fullestOf(const PlacementWorth &worth) {
+  return worth.memory.empty() ? 0 : *std::max_element(worth.memory.begin(), worth.memory.end());
 }
 
 namespace {
@@ -191,19 +217,19 @@ public:
     PlacementWorth worth = stages(edges);
     worth.step =
         std::max(simulate(shape(), worth.times, edges).step + problem_.perStep, problem_.leastStep);
-    double seconds = static_cast<double>(worth.step) * 1e-12, tdp = 0;
+    double seconds = static_cast<double>(worth.step) * 1e-12;
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.forms[plan_.stages[g].form].devices();
       worth.devices += devices;
       worth.joules += kindOf(g).idleWatts * seconds * static_cast<double>(devices);
       worth.price += kindOf(g).pricePerHour / 3600 * seconds * static_cast<double>(devices);
-      tdp += kindOf(g).tdpWatts * static_cast<double>(devices);
     }
-    worth.value = problem_.objective == PlacementObjective::StepTime
-                      ? static_cast<double>(worth.step)
-                  : problem_.objective == PlacementObjective::Energy ? worth.joules
-                  : problem_.objective == PlacementObjective::Price  ? worth.price
-                                                                     : tdp * seconds;
+    worth.value =
+        problem_.objective == PlacementObjective::StepTime ? static_cast<double>(worth.step)
+        : problem_.objective == PlacementObjective::Energy ? worth.joules
+        : problem_.objective == PlacementObjective::Price  ? worth.price
+        : problem_.objective == PlacementObjective::Memory ? static_cast<double>(fullestOf(worth))
+                                                           : tdpTimeOf(problem_, plan_, worth);
     return worth;
   }
 
@@ -299,6 +325,7 @@ private:
       all.weight += works[s].weight;
       all.update += works[s].update;
       all.gradients += works[s].gradients;
+      all.expertGradients += works[s].expertGradients;
     }
     Id form = plan_.stages[group].form;
     worth.times[group].finish =
@@ -348,7 +375,21 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
                       plan.chunks, plan.microbatches, name(plan.schedule), groups));
   if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
     fault(fmt::format("{} groups in a row are not offered", groups));
-  if (interleaved) {
+  if (problem.evenly)
+    for (size_t s = 0; s < plan.stages.size(); ++s) {
+      auto ofIt = [&](Id layer) {
+        return layer < problem.layers.size() && problem.layers[layer].of == *problem.evenly;
+      };
+      const auto &mine = plan.stages[s].layers;
+      auto has = static_cast<size_t>(std::count_if(mine.begin(), mine.end(), ofIt)),
+           all = size_t{0};
+      for (const auto &layer : problem.layers)
+        all += layer.of == *problem.evenly;
+      if (has * plan.stages.size() != all)
+        fault(fmt::format("stage {} has {} of {} layers '{}' that {} stages share evenly", s, has,
+                          all, problem.classes[*problem.evenly].name, plan.stages.size()));
+    }
+  if (interleaved && !problem.evenly) {
     size_t least = problem.layers.size() / plan.stages.size(),
            most = least + (problem.layers.size() % plan.stages.size() ? 1 : 0);
     for (size_t s = 0; s < plan.stages.size(); ++s)

@@ -7,7 +7,7 @@ namespace accord {
 /// Layers of one stage in one form, without what depends on the other stages.
 struct StageWork {
   int64_t forward = 0, backward = 0, weight = 0, update = 0;
-  int64_t resident = 0, gradients = 0, weights = 0;
+  int64_t resident = 0, gradients = 0, expertGradients = 0, weights = 0;
   int64_t hostResident = 0, hostKept = 0; ///< in the host's memory
   int64_t kept = 0;                       ///< of one micro-batch
   int64_t working = 0;                    ///< the most of a layer
@@ -16,6 +16,9 @@ struct StageWork {
 /// Sums over layers; nothing where one of them cannot run in the form. `keeps` as in PlacedStage.
 std::optional<StageWork> workOf(const PlacementProblem &problem, const PlacedStage &stage);
 
+/// What exchanging gradients takes: of what all replicas have in common, then of experts.
+int64_t exchangeOf(const PlacementProblem &problem, PlacementProblem::Id form,
+                   const StageWork &work, int64_t together);
 /// Exposed exchange of gradients and update:
 ///   sync - min(hides * sync, hidden * (backward + weight)) + update.
 /// `together`: replicas of a stage in one server.
@@ -51,6 +54,12 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
 /// - finish of both groups of a tie + link(the larger `tied`)
 /// - step = max(simulated + perStep, leastStep)
 PlacementWorth judge(const PlacementProblem &problem, const Placement &plan);
+
+/// Step time * thermal design power of the devices used, in W s.
+double tdpTimeOf(const PlacementProblem &problem, const Placement &plan,
+                 const PlacementWorth &worth);
+/// Bytes of the fullest device.
+int64_t fullestOf(const PlacementWorth &worth);
 
 /// What goes from a stage to a later one for each micro-batch, and its gradient back.
 struct StageTransfer {

@@ -5,6 +5,7 @@
 #include "lib/place/Place.h"
 #include "lib/solve/ScheduleStep.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,8 +52,9 @@ public:
           return form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
         });
     if (problem().forms.empty() || (left_ && !divides && !request_.space.mayBeWhole()))
-      return nothingFits();
-    if (auto issue = tooMany())
+      return left_ ? std::vector<Issue>{*left_}
+                   : std::vector<Issue>{nothingDivides(request_, problem())};
+    if (auto issue = tooManyPasses(request_, problem()))
       return std::vector<Issue>{*issue};
     for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
       assume(text);
@@ -137,6 +139,10 @@ private:
         p.layers.push_back(
             {one.count > 1 ? fmt::format("{}[{}]", one.name, i) : one.name, cls, {}, {}});
     }
+    if (auto issue = shareEvenly(request_, layering_, p)) {
+      issues_ = {*issue};
+      return false;
+    }
     for (const Layering::Edge &edge : layering_.edges)
       p.edges.push_back({edge.from, edge.to, edge.bytes});
     return true;
@@ -148,7 +154,7 @@ private:
   std::optional<Uses> uses(Id kind, const PlacementSpace::Share &share, int64_t microbatch,
                            int64_t data = 1, const PlacementSpace::Division &division = {}) {
     Uses all;
-    for (const std::string &policy : request_.space.recomputes) {
+    for (const std::string &policy : request_.space.policiesOf(share)) {
       auto graph = division.any()
                        ? request_.instantiateDivided(share.tensor, share.sequence, microbatch,
                                                      policy, data, division)
@@ -248,10 +254,11 @@ private:
           if (isNew && data > 1 && !exchanges(kind, share.tensor, data, at->second))
             return false;
           bool known = false; // without a division
-          for (PlacementSpace::Division division : divisions(data)) {
+          for (PlacementSpace::Division division : request_.space.divisions(data)) {
             std::optional<Uses> divided;
             if (division.any()) {
-              divided = uses(kind, share, microbatch, data, division);
+              int64_t among = division.experts > 1 ? division.experts : data;
+              divided = uses(kind, share, microbatch, among, division);
               if (!issues_.empty())
                 return false;
               if (!divided)
@@ -261,7 +268,7 @@ private:
                 if (!request_.space.mayBeWhole()) { // what was asked for cannot be
                   std::string why = fmt::format("with tensor_parallel {} there are no experts or "
                                                 "tables that {} replicas could divide",
-                                                share.tensor, data);
+                                                share.tensor, among);
                   assume(fmt::format("left out: {}", why));
                   if (!left_)
                     left_ = Issue{"A0946", why, request_.location, {}};
@@ -296,22 +303,6 @@ private:
     for (size_t c = 0; c < uses.front().size(); ++c)
       sum += uses.front()[c].weights * layering_.classes[c].count;
     return sum;
-  }
-
-  std::vector<PlacementSpace::Division> divisions(int64_t data) const {
-    std::vector<PlacementSpace::Division> all;
-    for (bool experts : {false, true}) {
-      const std::vector<int64_t> &offered = request_.space.experts;
-      if ((experts && data == 1) ||
-          std::find(offered.begin(), offered.end(), experts ? data : 1) == offered.end())
-        continue;
-      for (PlacementProblem::Tables tables : request_.space.tables)
-        if (data > 1)
-          all.push_back({experts, tables});
-      if (data == 1) // nobody to divide tables with
-        all.push_back({});
-    }
-    return all;
   }
 
   /// By stages between replicas: 1, and as many as a server has room for, if ranks may run so.
@@ -357,6 +348,10 @@ private:
               continue;
             if (zero == 3 && offload.weights) // they come from the other replicas
               continue;
+            if (zero >= 2 && division.experts > 1 && division.experts < degree.data) {
+              assume("ZeRO 2 and 3 are left out where experts are divided among some replicas");
+              continue;
+            }
             PlacementProblem::Form form;
             form.kind = kind;
             form.tensor = degree.share.tensor;
@@ -364,7 +359,7 @@ private:
             form.data = degree.data;
             form.zero = zero;
             form.microbatch = degree.microbatch;
-            form.expert = division.experts ? degree.data : 1;
+            form.expert = division.experts;
             form.tables = division.tables;
             form.ringOverlap = ring && degree.share.tensor > 1;
             form.hostStates = offload.states;
@@ -372,18 +367,20 @@ private:
             form.order = order;
             if (form.ringOverlap != ring && request_.space.rings.size() > 1)
               continue;
-            add(form, whole, divided, traffic, alike);
+            for (const std::vector<FormCosts::Keep> &keeps : keepsOf(request_.space, whole.size()))
+              add(form, keeps, whole, divided, traffic, alike);
           }
   }
 
-  void add(PlacementProblem::Form form, const Uses &whole, const Uses &uses,
-           const std::map<int64_t, Traffic> &traffic, std::vector<size_t> &alike) {
+  void add(PlacementProblem::Form form, const std::vector<FormCosts::Keep> &keeps,
+           const Uses &whole, const Uses &uses, const std::map<int64_t, Traffic> &traffic,
+           std::vector<size_t> &alike) {
     PlacementProblem &p = problem();
     FormCosts how;
     how.form = &form;
     how.batch = request_.batch;
-    how.recomputes = request_.space.recomputes;
-    how.offloadActivations = request_.space.offloadActivations;
+    how.recomputes = request_.space.policiesOf({form.tensor, form.sequence});
+    how.keeps = keeps;
     double rate = request_.groups[form.kind].machine.hostBandwidth.value;
     how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
     std::vector<PlacementProblem::Cost> costs;
@@ -417,6 +414,8 @@ private:
         if (fitted)
           lines = fitted->exchange(form, together, perGradient);
         form.syncs.insert(form.syncs.begin(), {together, lines});
+        if (!expertSync(form, together, between, perGradient))
+          return;
         // Of the fewest replicas in one server: what each micro-batch takes, wherever they are.
         if (form.zero >= 2)
           form.gather = scaled(ways.scatter, 0.5, perWeight);
@@ -437,49 +436,39 @@ private:
     p.forms.push_back(std::move(form));
   }
 
+  /// Among replicas with the same experts, `expert` apart: neither ZeRO 2 nor 3.
+  bool expertSync(PlacementProblem::Form &form, int64_t together, int64_t between,
+                  double perGradient) {
+    PlacementProblem::Form apart = form;
+    apart.data = form.data / form.expert, together = std::max<int64_t>(1, together / form.expert);
+    bool known = !form.expertSyncs.empty() && form.expertSyncs.front().together == together;
+    if (form.expert == 1 || apart.data == 1 || known)
+      return true;
+    auto [at, isNew] =
+        expertTraffic_.try_emplace({form.kind, form.tensor, apart.data, between * form.expert});
+    if (isNew) {
+      auto made =
+          traffic(request_.groups[form.kind], form.tensor, apart.data, true, between * form.expert);
+      if (!made)
+        return false;
+      at->second = std::move(*made);
+    }
+    std::vector<LinearTime> lines = at->second.allReduce;
+    if (prices_[form.kind])
+      lines = prices_[form.kind]->exchange(apart, together, perGradient);
+    else if (form.zero == 1)
+      lines = both(at->second.scatter, scaled(at->second.gather, 1, perGradient));
+    form.expertSyncs.insert(form.expertSyncs.begin(), {together, lines});
+    return true;
+  }
+
   void assume(const std::string &text) {
     if (std::find(out_.assumptions.begin(), out_.assumptions.end(), text) == out_.assumptions.end())
       out_.assumptions.push_back(text);
   }
 
-  std::vector<Issue> nothingFits() {
-    if (left_)
-      return {*left_};
-    int64_t devices = 0;
-    std::vector<int64_t> tensor;
-    for (const PlacementSpace::Share &share : request_.space.shares)
-      if (tensor.empty() || tensor.back() != share.tensor)
-        tensor.push_back(share.tensor);
-    for (const PlacementProblem::Kind &kind : problem().kinds)
-      devices = std::max(devices, kind.devices);
-    return {{"A0946",
-             fmt::format("no choice of tensor_parallel {}, data_parallel {} and micro-batch {} "
-                         "divides the batch of {} among {} devices",
-                         fmt::join(tensor, ", "),
-                         request_.space.data.empty()
-                             ? std::string("any")
-                             : fmt::format("{}", fmt::join(request_.space.data, ", ")),
-                         fmt::join(request_.space.microbatches, ", "), request_.batch, devices),
-             request_.location,
-             {}}};
-  }
-
-  /// A step that nobody can simulate pass by pass, whatever is chosen.
-  std::optional<Issue> tooMany() {
-    int64_t fewest = INT64_MAX;
-    for (const PlacementProblem::Form &form : problem().forms)
-      fewest = std::min(fewest, request_.batch / (form.data * form.microbatch));
-    if (fewest <= MostPasses)
-      return std::nullopt;
-    return Issue{"A0946",
-                 fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
-                             "micro-batches that divide it; at most {} are looked at",
-                             request_.batch, fewest, MostPasses),
-                 request_.location,
-                 {}};
-  }
-
   const OfferRequest &request_;
+  std::map<std::array<int64_t, 4>, Traffic> expertTraffic_; ///< kind, tensor, copies, apart
   size_t dropped_ = 0;
   Offer out_;
   Layering layering_;

@@ -29,8 +29,8 @@ bool later(const Configuration &a, const Configuration &b) {
 
 class Placer {
 public:
-  Placer(const PlacementProblem &problem, const PlaceOptions &options)
-      : options_(options), space_(problem, MostSets), keeps_(space_), all_(space_) {
+  Placer(const PlacementProblem &problem, const PlaceOptions &options, double mostTdpTime)
+      : options_(options), space_(problem, MostSets, mostTdpTime), keeps_(space_), all_(space_) {
     answer_.gap = options.gap;
     answer_.stop = options.stop;
     answer_.budget = int64_t{5'000} << std::min(options.effort, 40u);
@@ -66,7 +66,8 @@ private:
     if (!options_.known || !faults(problem, *options_.known).empty())
       return;
     PlacementWorth worth = judge(problem, *options_.known);
-    if (!worth.fits || !meets(problem, worth))
+    if (!worth.fits || !meets(problem, worth) ||
+        (space_.mostTdpTime > 0 && tdpTimeOf(problem, *options_.known, worth) > space_.mostTdpTime))
       return;
     answer_.value = worth.value;
     answer_.plan = *options_.known;
@@ -266,8 +267,9 @@ private:
 
 } // namespace
 
-PlacementResult place(const PlacementProblem &problem, const PlaceOptions &options) {
-  return Placer(problem, options).run();
+PlacementResult placing::least(const PlacementProblem &problem, const PlaceOptions &options,
+                               double mostTdpTime) {
+  return Placer(problem, options, mostTdpTime).run();
 }
 
 } // namespace accord

@@ -1,8 +1,14 @@
 // All configurations of a problem and a lower bound of each that costs nothing.
 #pragma once
+#include "lib/place/Place.h"
 #include "lib/place/PlaceShape.h"
 
 namespace accord::placing {
+
+/// A first search: `place` for objectives that have bounds by time, without a choice between equal
+/// plans. `mostTdpTime`: see `Space`.
+PlacementResult least(const PlacementProblem &problem, const PlaceOptions &options,
+                      double mostTdpTime = 0);
 
 class Configurations {
 public:

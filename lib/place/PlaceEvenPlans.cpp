@@ -77,13 +77,11 @@ std::optional<EvenPlans> Shape::evenPlans(const Middle &middle) const {
     StageWork &work = works[static_cast<size_t>(s % groups_)];
     work.backward += sums.backward, work.weight += sums.weight;
     work.update += sums.update, work.gradients += sums.gradients;
+    work.expertGradients += sums.expertGradients;
   }
   Sums layer = space_.between(form, static_cast<uint32_t>(middle.first),
                               static_cast<uint32_t>(middle.first) + 1);
-  const PlacementProblem::Sync *sync = nullptr;
-  for (const PlacementProblem::Sync &each : one.syncs)
-    if (!sync || each.together <= togetherOf(problem_, form, groups_))
-      sync = &each;
+  int64_t together = togetherOf(problem_, form, groups_);
   for (size_t g = 0; g < works.size(); ++g) {
     EvenPlans::Group group{held_[g], {}, {}, {}};
     int64_t tied = 0; // the ends of the chain are in different groups
@@ -92,9 +90,10 @@ std::optional<EvenPlans> Shape::evenPlans(const Middle &middle) const {
     else if (g + 1 == works.size())
       tied = tiesAtLeast(form, space_.last() - 1, space_.last());
     for (int64_t n = 0; n <= std::min(plans.more, configuration_.chunks); ++n) {
-      int64_t gradients = works[g].gradients + n * layer.gradients;
-      group.exchange.push_back(
-          sync ? static_cast<double>(timeOf(sync->ways, static_cast<double>(gradients))) : 0);
+      StageWork work;
+      work.gradients = works[g].gradients + n * layer.gradients;
+      work.expertGradients = works[g].expertGradients + n * layer.expertGradients;
+      group.exchange.push_back(static_cast<double>(exchangeOf(problem_, form, work, together)));
       group.hides.push_back(static_cast<double>(works[g].backward + works[g].weight +
                                                 n * (layer.backward + layer.weight)));
       group.update.push_back(static_cast<double>(works[g].update + n * layer.update + tied));

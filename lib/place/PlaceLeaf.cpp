@@ -110,7 +110,7 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
       if (std::none_of(stages.begin(), stages.end(), [&](auto &one) { return one.form == form; }))
         return INFINITY;
   for (size_t s = 0; s < stages.size(); ++s)
-    if (!space_.mayHold(static_cast<int64_t>(s) + 1, stages[s].to))
+    if (!mayHold(static_cast<int64_t>(s) + 1, stages[s].to))
       return INFINITY;
   Placement plan;
   plan.schedule = configuration_.schedule;
@@ -182,6 +182,7 @@ double Shape::choose(const std::vector<Placed> &stages, Placement &plan,
     StageWork &work = works[s % p];
     work.backward += sums.backward, work.weight += sums.weight;
     work.update += sums.update, work.gradients += sums.gradients;
+    work.expertGradients += sums.expertGradients;
     times[s].backward -= options[s % p].list[0].again[s / p];
   }
   std::vector<int64_t> tied(p); // with what another group keeps
@@ -221,7 +222,8 @@ double Shape::choose(const std::vector<Placed> &stages, Placement &plan,
   double best = INFINITY;
   Rates rates = ratesAtLeast(stages);
   auto useless = [&](int64_t step, double energy) {
-    double bound = valueOf(problem_, static_cast<double>(step + problem_.perStep), rates, energy);
+    double bound = valueOf(problem_, static_cast<double>(step + problem_.perStep), rates, energy,
+                           space_.mostTdpTime);
     if (!answer_.useless(bound))
       return false;
     best = std::min(best, bound);
@@ -256,7 +258,8 @@ double Shape::choose(const std::vector<Placed> &stages, Placement &plan,
     if (useless(simulated(), energy + joules[p]))
       return;
     PlacementWorth judged = judge(problem_, plan);
-    if (!judged.fits || !meets(problem_, judged))
+    if (!judged.fits || !meets(problem_, judged) ||
+        (space_.mostTdpTime > 0 && tdpTimeOf(problem_, plan, judged) > space_.mostTdpTime))
       return;
     best = std::min(best, judged.value);
     if (answer_.seen)

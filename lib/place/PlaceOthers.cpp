@@ -19,6 +19,55 @@ Degrees degreesOf(const PlacementProblem &problem, const Placement &plan) {
   return degrees;
 }
 
+/// Values that differ by no more of them are equal; then the shorter step is better.
+constexpr double Equal = 1e-9;
+bool better(const PlacementWorth &a, const PlacementWorth &b) {
+  return a.value < b.value * (1 - Equal) || (a.value <= b.value * (1 + Equal) && a.step < b.step);
+}
+
+/// The best of each degrees, best first.
+std::vector<RunnerUp> sorted(std::map<Degrees, RunnerUp> &best, size_t most) {
+  std::vector<RunnerUp> left, list;
+  for (auto &[degrees, one] : best)
+    left.push_back(std::move(one));
+  while (!left.empty() && list.size() < most) {
+    auto least = left.begin(); // of the least value, and of those as good the shortest step
+    for (auto one = left.begin(); one != left.end(); ++one)
+      if (one->worth.value < least->worth.value)
+        least = one;
+    double value = least->worth.value * (1 + Equal);
+    for (auto one = left.begin(); one != left.end(); ++one)
+      if (one->worth.value <= value && one->worth.step < least->worth.step)
+        least = one;
+    list.push_back(std::move(*least));
+    left.erase(least);
+  }
+  return list;
+}
+
+/// Plans of other degrees that take little memory: short steps with room for a little more than the
+/// answer takes, then more.
+std::vector<RunnerUp> ofLittleMemory(const PlacementProblem &problem, const PlacementResult &result,
+                                     size_t most, const PlaceOptions &options) {
+  std::map<Degrees, RunnerUp> best;
+  PlacementProblem room = problem;
+  room.objective = PlacementObjective::StepTime;
+  for (double share : {1.0, 1.1, 1.3, 1.7, 2.5, 5.0}) {
+    auto bytes = static_cast<int64_t>(std::min(result.value * share, 0x1p61));
+    for (size_t k = 0; k < room.kinds.size(); ++k)
+      room.kinds[k].memory = std::min(problem.kinds[k].memory, bytes);
+    for (RunnerUp &one : runnersUp(room, result, most, options)) {
+      one.worth = judge(problem, one.plan);
+      auto [found, added] = best.try_emplace(degreesOf(problem, one.plan), one);
+      if (!added && better(one.worth, found->second.worth))
+        found->second = std::move(one);
+    }
+    if (best.size() >= most)
+      break;
+  }
+  return sorted(best, most);
+}
+
 } // namespace
 
 std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const PlacementResult &result,
@@ -26,6 +75,10 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
   std::map<Degrees, RunnerUp> best;
   if (!result.plan || most == 0)
     return {};
+  if (problem.objective == PlacementObjective::Memory)
+    return ofLittleMemory(problem, result, most, options);
+  // Equal values do not matter where they are the step's time.
+  double slack = problem.objective == PlacementObjective::StepTime ? 0 : 2 * Equal;
   Space space(problem, 40'000);
   Keeps keeps(space);
   Configurations all(space);
@@ -73,9 +126,9 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
       if (degrees == mine)
         continue;
       if (auto found = best.find(degrees); found != best.end()) {
-        if (one.bound >= found->second.worth.value)
+        answer.value = found->second.worth.value * (1 + slack);
+        if (one.bound >= answer.value)
           continue;
-        answer.value = found->second.worth.value;
       }
     }
     ++tried;
@@ -86,25 +139,10 @@ std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const Placement
     if (degrees == mine)
       continue;
     auto [found, added] = best.try_emplace(degrees, RunnerUp{*answer.plan, answer.worth});
-    if (!added && answer.worth.value < found->second.worth.value)
+    if (!added && better(answer.worth, found->second.worth))
       found->second = {*answer.plan, answer.worth};
   }
-  std::vector<RunnerUp> list;
-  for (auto &[degrees, one] : best)
-    list.push_back(std::move(one));
-  std::vector<size_t> order(list.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tie(list[a].worth.value, a) < std::tie(list[b].worth.value, b);
-  });
-  std::vector<RunnerUp> sorted;
-  for (size_t i : order)
-    sorted.push_back(std::move(list[i]));
-  list = std::move(sorted);
-  if (list.size() > most)
-    list.resize(most);
-  return list;
+  return sorted(best, most);
 }
 
 } // namespace accord

@@ -21,7 +21,8 @@ Rates least(Rates a, const Rates &b) {
           std::min(a.devices, b.devices)};
 }
 
-double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules) {
+double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules,
+               double mostTdpTime) {
   constexpr double Slack = 1 + 1e-12; // sums taken in another order
   step = std::max(step, static_cast<double>(problem.leastStep));
   double seconds = step * 1e-12;
@@ -32,7 +33,8 @@ double valueOf(const PlacementProblem &problem, double step, const Rates &rates,
       (limits.devices > 0 && rates.devices > limits.devices) ||
       (limits.joules > 0 && joules > limits.joules * Slack) ||
       (limits.price > 0 && price > limits.price * Slack) ||
-      (limits.watts > 0 && rates.watts > limits.watts * Slack))
+      (limits.watts > 0 && rates.watts > limits.watts * Slack) ||
+      (mostTdpTime > 0 && rates.tdp * seconds > mostTdpTime * Slack))
     return INFINITY;
   switch (problem.objective) {
   case PlacementObjective::StepTime:
@@ -43,6 +45,8 @@ double valueOf(const PlacementProblem &problem, double step, const Rates &rates,
     return price;
   case PlacementObjective::TdpTime:
     return rates.tdp * seconds;
+  case PlacementObjective::Memory: // found by what fits, see `place`
+    return 0;
   }
   return step;
 }

@@ -16,8 +16,10 @@ Rates ratesOf(const PlacementProblem &problem, Id form);
 Rates least(Rates a, const Rates &b);
 
 /// No plan with these or higher rates that takes `step` or longer and works with `joules` or more
-/// is worth less; infinite where a limit is passed.
-double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules);
+/// is worth less; infinite where a limit is passed. `mostTdpTime` is a limit, too, of step time *
+/// thermal design power in W s (0: none).
+double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules,
+               double mostTdpTime);
 
 /// Steps longer than this have no value below `value`, at these rates or higher ones.
 double stepFor(const PlacementProblem &problem, double value, const Rates &rates, double joules);

@@ -47,7 +47,7 @@ Shape::Shape(const Space &space, Keeps &keeps, const Configuration &configuratio
   while (line_.back() != space.last())
     line_.push_back(space.above(line_.back()).empty() ? line_.back() + 1
                                                       : space.above(line_.back()).front());
-  even_ = configuration.chunks > 1 && middle();
+  even_ = configuration.chunks > 1 && middle() && (!problem_.evenly || onlyCut());
 }
 
 int64_t Shape::transferAtLeast(Id form, int64_t bytes, int64_t stage) const {
@@ -136,6 +136,7 @@ std::optional<StageBound> Shape::stageAt(Id form, uint32_t from, uint32_t to, in
     StageWork work;
     work.backward = sums.backward + (problem_.hidden <= 1 ? *again : sums.mostAgain);
     work.weight = sums.weight, work.update = sums.update, work.gradients = sums.gradients;
+    work.expertGradients = sums.expertGradients;
     bound.finish = finishOf(problem_, form, work, togetherOf(problem_, form, groups_));
     bound.finish += tiesAtLeast(form, from, to);
   }

@@ -10,6 +10,7 @@ Sums operator-(Sums a, const Sums &b) {
   a.mostAgain -= b.mostAgain, a.update -= b.update, a.resident -= b.resident;
   a.gradients -= b.gradients, a.weights -= b.weights, a.joules -= b.joules, a.cannot -= b.cannot;
   a.kept -= b.kept, a.keptLeast -= b.keptLeast, a.hostResident -= b.hostResident;
+  a.expertGradients -= b.expertGradients;
   return a;
 }
 
@@ -18,6 +19,7 @@ Sums &Sums::operator+=(const Sums &b) {
   mostAgain += b.mostAgain, update += b.update, resident += b.resident, gradients += b.gradients;
   weights += b.weights, joules += b.joules, cannot += b.cannot;
   kept += b.kept, keptLeast += b.keptLeast, hostResident += b.hostResident;
+  expertGradients += b.expertGradients;
   return *this;
 }
 
@@ -42,6 +44,7 @@ Sums sumsOf(const PlacementProblem &problem, Id of, Id form) {
   sums.forward = cost->forward, sums.backward = cost->backward, sums.weight = cost->weight;
   sums.update = cost->update, sums.resident = cost->resident, sums.gradients = cost->gradients;
   sums.weights = cost->weights, sums.hostResident = cost->hostResident;
+  sums.expertGradients = cost->expertGradients;
   sums.again = std::numeric_limits<int64_t>::max();
   double joules = std::numeric_limits<double>::infinity();
   sums.keptLeast = std::numeric_limits<int64_t>::max();
@@ -61,6 +64,7 @@ Sums times(Sums a, int64_t n) {
   a.forward *= n, a.backward *= n, a.weight *= n, a.again *= n, a.mostAgain *= n, a.update *= n;
   a.resident *= n, a.gradients *= n, a.weights *= n, a.kept *= n, a.keptLeast *= n;
   a.joules *= static_cast<double>(n), a.cannot *= n, a.hostResident *= n;
+  a.expertGradients *= n;
   return a;
 }
 
@@ -73,7 +77,8 @@ uint64_t scatter(uint64_t x) { // splitmix64: classes get unrelated summands
 
 } // namespace
 
-Space::Space(const PlacementProblem &given, size_t mostSets) : problem(given) {
+Space::Space(const PlacementProblem &given, size_t mostSets, double tdpTime)
+    : problem(given), mostTdpTime(tdpTime) {
   size_t n = problem.layers.size();
   std::vector<char> follows(n + 1), sends(n + 1);
   crossing_.assign(n + 1, 0);
@@ -131,6 +136,11 @@ Space::Space(const PlacementProblem &given, size_t mostSets) : problem(given) {
       size_[node] = size_[below] + 1;
       below_[node] = below, added_[node] = layer;
     });
+  if (problem.evenly) {
+    even_.assign(nodes_, 0);
+    for (uint32_t node = 1; node < nodes_; ++node)
+      even_[node] = even_[below_[node]] + (problem.layers[added_[node]].of == *problem.evenly);
+  }
   sums_.resize(problem.forms.size());
   std::vector<int64_t> counts(problem.classes.size());
   std::vector<std::vector<int64_t>> pins(problem.kinds.size(), counts);

@@ -14,7 +14,7 @@ bool mayRunOn(const PlacementProblem &problem, Id layer, Id kind);
 /// Sums over a set of layers in one form. Recomputation is counted with the least of each layer.
 struct Sums {
   int64_t forward = 0, backward = 0, weight = 0, again = 0, mostAgain = 0, update = 0;
-  int64_t resident = 0, gradients = 0, weights = 0, hostResident = 0;
+  int64_t resident = 0, gradients = 0, expertGradients = 0, weights = 0, hostResident = 0;
   int64_t kept = 0;      ///< where nothing more is computed again than must be in roomy memory
   int64_t keptLeast = 0; ///< where as little as possible is kept
   double joules = 0;     ///< least of each layer
@@ -30,9 +30,11 @@ class Space {
 public:
   /// At most `mostSets` down-sets are listed; of more only those that are prefixes of the given
   /// order.
-  Space(const PlacementProblem &problem, size_t mostSets);
+  Space(const PlacementProblem &problem, size_t mostSets, double mostTdpTime = 0);
 
   const PlacementProblem &problem;
+  /// A limit besides the problem's: step time * thermal design power, in W s; 0: none.
+  double mostTdpTime;
   bool complete = true; ///< all down-sets are listed
   bool linear = false;  ///< the only down-sets are prefixes: nodes are numbers of layers
   bool chain = false;   ///< linear, and each layer waits for what the one before it sends
@@ -56,6 +58,11 @@ public:
   /// none that are pinned to later ones, and of layers that have to be together all or none.
   bool mayHold(int64_t stages, uint32_t node) const {
     return pinned_.empty() || pinsHold(stages, node);
+  }
+  /// Whether this many of so many stages may hold just this set, where all have equally many layers
+  /// of a class.
+  bool evenlyHeld(int64_t some, int64_t stages, uint32_t node) const {
+    return even_.empty() || even_[node] * stages == even_.back() * some;
   }
   /// Sets with one layer more.
   const std::vector<uint32_t> &above(uint32_t node) const {
@@ -81,7 +88,8 @@ private:
   const std::vector<Sums> &of(Id form) const;
   bool pinsHold(int64_t stages, uint32_t node) const;
 
-  std::vector<Id> pinned_; ///< layers with a pin to a stage or to each other
+  std::vector<int64_t> even_; ///< layers of the class `evenly`, by node; empty without one
+  std::vector<Id> pinned_;    ///< layers with a pin to a stage or to each other
   mutable std::map<int64_t, std::vector<char>> pinsHold_; ///< by number of stages, node
   mutable std::vector<std::vector<Sums>> sums_; ///< by form, node; made when first asked for
   std::vector<Sums> all_;

@@ -36,7 +36,12 @@ struct BoundProof {
 /// 3. Plans. Cuts and forms enumerated as far as 2. does not exclude them, each replayed with the
 ///    least that must be computed again, which is its best (passes in a fixed order never end
 ///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).
+///
+/// Of the objective `Memory`: that no plan fits into `bound` - 1 bytes of every device.
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
                       const std::vector<PathBound> &paths = {});
+/// The same of objectives that grow with the step.
+BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,
+                           double passes, const std::vector<PathBound> &paths = {});
 
 } // namespace accord

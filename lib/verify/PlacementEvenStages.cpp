@@ -76,16 +76,18 @@ void EvenStages::cut() {
         seen.insert(std::move(window));
       }
       stage.windows[extra].assign(seen.begin(), seen.end());
-      stage.gather[extra] = stage.gradients[extra] = INFINITY;
+      stage.gather[extra] = stage.gradients[extra] = stage.experts[extra] = INFINITY;
       for (const Window &window : seen) {
-        double weights = 0, gradients = 0;
+        double weights = 0, gradients = 0, experts = 0;
         for (auto [of, n] : window) {
           weights += n * static_cast<double>(costs[of]->weights);
           gradients += n * static_cast<double>(costs[of]->gradients);
+          experts += n * static_cast<double>(costs[of]->expertGradients);
         }
         stage.gather[extra] =
             std::min(stage.gather[extra], static_cast<double>(leastTime(f.gather, weights)));
         stage.gradients[extra] = std::min(stage.gradients[extra], gradients);
+        stage.experts[extra] = std::min(stage.experts[extra], experts);
       }
     }
     stage.arrives = s > 0 ? transfer(s) : 0;
@@ -164,23 +166,28 @@ double EvenStages::backward(int64_t stage) const {
 /// Of a group's gradients, with so many larger stages.
 double EvenStages::exchange(int64_t group, int64_t n) const {
   const auto &f = p.forms[form];
-  if (f.syncs.empty())
-    return 0;
-  double bytes = 0;
-  std::vector<double> extra;
-  for (int64_t s = group; s < count; s += groups) {
-    const Stage &part = parts[static_cast<size_t>(s)];
-    bytes += part.gradients[0];
-    extra.push_back(part.gradients[1] - part.gradients[0]);
-  }
-  std::sort(extra.begin(), extra.end());
-  bytes = std::accumulate(extra.begin(), extra.begin() + n, bytes);
+  auto takes = [&](const std::vector<PlacementProblem::Sync> &syncs, const double (Stage::*of)[2],
+                   int64_t together) {
+    if (syncs.empty())
+      return 0.0;
+    double bytes = 0;
+    std::vector<double> extra;
+    for (int64_t s = group; s < count; s += groups) {
+      const auto &mine = parts[static_cast<size_t>(s)].*of;
+      bytes += mine[0];
+      extra.push_back(mine[1] - mine[0]);
+    }
+    std::sort(extra.begin(), extra.end());
+    bytes = std::accumulate(extra.begin(), extra.begin() + n, bytes);
+    const std::vector<LinearTime> *ways = &syncs[0].ways;
+    for (const auto &sync : syncs)
+      if (sync.together <= together)
+        ways = &sync.ways;
+    return static_cast<double>(leastTime(*ways, bytes));
+  };
   int64_t together = replicasTogether(p, form, groups);
-  const std::vector<LinearTime> *ways = &f.syncs[0].ways;
-  for (const auto &sync : f.syncs)
-    if (sync.together <= together)
-      ways = &sync.ways;
-  return static_cast<double>(leastTime(*ways, bytes));
+  return takes(f.syncs, &Stage::gradients, together) +
+         takes(f.expertSyncs, &Stage::experts, std::max<int64_t>(1, together / f.expert));
 }
 
 /// Of a parameter that the chain's first and last layer have in common.

@@ -49,7 +49,7 @@ private:
   using Window = std::vector<std::pair<uint32_t, double>>;
   struct Stage {
     std::vector<Window> windows[2]; ///< of l layers, and of one more
-    double gather[2] = {0, 0}, gradients[2] = {0, 0};
+    double gather[2] = {0, 0}, gradients[2] = {0, 0}, experts[2] = {0, 0};
     double arrives = 0;
   };
 

@@ -126,8 +126,16 @@ PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
       follows[edge.to] = 1;
   for (size_t l = 1; l < n; ++l)
     isChain &= follows[l] != 0;
+  auto share = [&] {
+    for (size_t set = 0; problem.evenly && set < count; ++set) {
+      shared.push_back(0);
+      for (Id l = 0; l < n; ++l)
+        shared.back() += has(set, l) && problem.layers[l].of == *problem.evenly;
+    }
+  };
   if (isChain) {
     count = n + 1;
+    share();
     return;
   }
   if (n > 64)
@@ -152,6 +160,7 @@ PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
     return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b);
   });
   count = sets.size();
+  share();
 }
 
 std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
@@ -166,11 +175,31 @@ std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
   return list;
 }
 
-bool PlacementCuts::mayCut(size_t set, int64_t stages) const {
+bool PlacementCuts::mayCut(size_t set, int64_t stages, int64_t all) const {
+  if (!shared.empty() && shared[set] * all != stages * shared.back())
+    return false;
   for (const auto &[stage, under] : pins)
     for (Id l : under)
       if (has(set, l) != (stage ? *stage < stages : has(set, under.front())))
         return false;
+  return true;
+}
+
+bool PlacementCuts::nearlyEven(int64_t stages) const {
+  if (shared.empty())
+    return true;
+  size_t least = (count - 1) / static_cast<size_t>(stages), first = 0, last = 0;
+  for (int64_t s = 1; s <= stages; ++s) { // ends of stage s are between these
+    size_t from = first, until = last;
+    for (first = from + 1; first < size() && !mayCut(first, s, stages);)
+      ++first;
+    for (last = first; s < stages && last + 1 < size() && mayCut(last + 1, s, stages);)
+      ++last;
+    if (s == stages)
+      first = last = size() - 1;
+    if (first < until + least || last > from + least + 1)
+      return false;
+  }
   return true;
 }
 
@@ -236,7 +265,7 @@ const StageLeast &StageCosts::of(size_t from, size_t to, Id form, bool alone) {
 StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alone) {
   StageLeast least;
   const auto &f = p.forms[form];
-  int64_t gradients = 0, weights = 0;
+  int64_t gradients = 0, ofExperts = 0, weights = 0;
   for (Id l : layers) {
     const auto &cost = p.cost(l, form);
     if (!cost || !mayBeOn(p, l, f.kind))
@@ -250,6 +279,7 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
     least.weight += cost->weight;
     least.update += cost->update;
     gradients += cost->gradients;
+    ofExperts += cost->expertGradients;
     weights += cost->weights;
     least.joules += cost->joules + static_cast<double>(again) * cost->joulesAgain;
   }
@@ -262,14 +292,18 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   // Of ranks that run replica after replica, the best of any number of groups.
   bool stagesBetween = f.order == PlacementProblem::RankOrder::TensorPipelineData;
   int64_t together = replicasTogether(p, form, 1);
-  least.exchange = INT64_MAX;
-  for (size_t i = 0; i < f.syncs.size(); ++i)
-    if (i == 0 || f.syncs[i].together <= together) {
-      int64_t takes = leastTime(f.syncs[i].ways, static_cast<double>(gradients));
-      least.exchange = stagesBetween ? std::min(least.exchange, takes) : takes;
-    }
-  if (f.syncs.empty())
-    least.exchange = 0;
+  auto exchange = [&](const std::vector<PlacementProblem::Sync> &syncs, int64_t bytes,
+                      int64_t most) {
+    int64_t all = syncs.empty() ? 0 : INT64_MAX;
+    for (size_t i = 0; i < syncs.size(); ++i)
+      if (i == 0 || syncs[i].together <= most) {
+        int64_t takes = leastTime(syncs[i].ways, static_cast<double>(bytes));
+        all = stagesBetween ? std::min(all, takes) : takes;
+      }
+    return all;
+  };
+  least.exchange = exchange(f.syncs, gradients, together) +
+                   exchange(f.expertSyncs, ofExperts, together / f.expert);
 
   // What comes in, once per layer that sends it, and what goes out, on the best link there is.
   std::map<Id, int64_t> in, out;
@@ -363,6 +397,7 @@ double ratePerSecond(const PlacementProblem &problem, PlacementProblem::Id form)
   auto devices = static_cast<double>(problem.forms[form].devices());
   switch (problem.objective) {
   case PlacementObjective::StepTime:
+  case PlacementObjective::Memory: // not of time
     return 0;
   case PlacementObjective::Energy:
     return kind.idleWatts * devices;

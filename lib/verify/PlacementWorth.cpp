@@ -65,6 +65,22 @@ private:
 
   void pipeline() {
     bool offered = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    if (!std::any_of(p.groups.begin(), p.groups.end(),
+                     [&](const PlacementProblem::GroupRange &r) {
+                       return groups >= static_cast<uint64_t>(r.fewest) &&
+                              groups <= static_cast<uint64_t>(r.most);
+                     }) &&
+        !p.groups.empty())
+      report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
+    std::vector<size_t> shared;
+    for (const PlacedStage &stage : plan.stages) {
+      shared.push_back(0);
+      for (Id l : stage.layers)
+        shared.back() += p.evenly && l < p.layers.size() && p.layers[l].of == *p.evenly;
+      if (shared.back() != shared.front())
+        report("A0950", fmt::format("stages of {} and of {} layers '{}' are not even",
+                                    shared.front(), shared.back(), p.classes[*p.evenly].name));
+    }
     for (PipelineSchedule schedule : p.schedules)
       offered |= schedule == plan.schedule;
     if (!offered)
@@ -80,6 +96,8 @@ private:
       if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
         report("A0950", fmt::format("{} micro-batches do not interleave on {} groups of devices",
                                     plan.microbatches, groups));
+      if (p.evenly)
+        return;
       auto [fewest, most] = std::minmax_element(
           plan.stages.begin(), plan.stages.end(),
           [](const auto &a, const auto &b) { return a.layers.size() < b.layers.size(); });
@@ -87,13 +105,6 @@ private:
         report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even",
                                     fewest->layers.size(), most->layers.size()));
     }
-    if (!std::any_of(p.groups.begin(), p.groups.end(),
-                     [&](const PlacementProblem::GroupRange &r) {
-                       return groups >= static_cast<uint64_t>(r.fewest) &&
-                              groups <= static_cast<uint64_t>(r.most);
-                     }) &&
-        !p.groups.empty())
-      report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
   }
 
   /// False: forms or layers cannot be looked up.
@@ -256,7 +267,8 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
   PlacementWorth worth;
   worth.inFlight.resize(stages);
 
-  std::vector<int64_t> gradients(groups), updates(groups), hides(groups), working(groups);
+  std::vector<int64_t> gradients(groups), ofExperts(groups), updates(groups), hides(groups),
+      working(groups);
   worth.memory.resize(groups), worth.host.resize(groups);
   std::vector<std::vector<int64_t>> keeps(groups), outside(groups); // by group, chunk
   for (size_t s = 0; s < stages; ++s) {
@@ -275,6 +287,7 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
       worth.host[g] += cost.hostResident;
       weights += cost.weights;
       gradients[g] += cost.gradients;
+      ofExperts[g] += cost.expertGradients;
       updates[g] += cost.update;
       worth.memory[g] += cost.resident;
       working[g] = std::max(working[g], keep.working);
@@ -311,6 +324,12 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     for (size_t i = 0; i < form.syncs.size(); ++i) // the last with no more together than there are
       if (i == 0 || form.syncs[i].together <= together)
         exchange = leastTime(form.syncs[i].ways, static_cast<double>(gradients[g]));
+    // Replicas with the same experts are `expert` apart: so many times fewer are together.
+    int64_t experts = 0, same = std::max<int64_t>(1, together / form.expert);
+    for (const auto &sync : form.expertSyncs)
+      if (sync.together <= same || &sync == &form.expertSyncs.front())
+        experts = leastTime(sync.ways, static_cast<double>(ofExperts[g]));
+    exchange += experts;
     auto hidden = static_cast<int64_t>(p.hidden * static_cast<double>(hides[g]));
     if (p.hides < 1)
       hidden = std::min(hidden, static_cast<int64_t>(p.hides * static_cast<double>(exchange)));
@@ -407,6 +426,10 @@ std::optional<PlacementWorth> worthAgain(const PlacementProblem &p, const Placem
     break;
   case PlacementObjective::TdpTime:
     worth.value = tdp * seconds;
+    break;
+  case PlacementObjective::Memory:
+    for (int64_t bytes : worth.memory)
+      worth.value = std::max(worth.value, static_cast<double>(bytes));
     break;
   }
   return worth;

@@ -59,8 +59,10 @@ struct Against {
     EXPECT_LE(result.bound, all.best * (1 + 1e-9)) << "seed " << seed << ": " << result.proof;
     if (result.bound < result.value * (1 - 1e-9))
       ++open;
-    else
-      EXPECT_NEAR(result.value, all.best, 1e-9 * all.best) << "seed " << seed;
+    else {
+      EXPECT_NEAR(result.value, all.best, 2e-9 * all.best) << "seed " << seed;
+      EXPECT_EQ(result.worth.step, all.step) << "seed " << seed; // of equal plans the shortest
+    }
     count(problem, *result.plan);
     return result;
   }
@@ -128,7 +130,7 @@ TEST(PlaceExact, NoPlanOfEightLayersOnEightDevicesIsBetter) {
   EXPECT_EQ(all.open, 0u);
   EXPECT_EQ(all.skipped, 0u);
   EXPECT_EQ(all.schedules.size(), 4u);
-  EXPECT_EQ(all.objectives.size(), 4u);
+  EXPECT_EQ(all.objectives.size(), 5u);
   EXPECT_GT(all.none, 100u);
   EXPECT_GT(all.limited, 200u);
   EXPECT_GT(all.again, 70u);

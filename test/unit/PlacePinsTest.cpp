@@ -70,7 +70,7 @@ void randomPins(PlacementProblem &problem, uint64_t seed) {
 
 TEST(PlacePins, TheBestOfAllPlansThatKeepThem) {
   size_t none = 0, dearer = 0;
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
     PlacementProblem problem = accord::testing::randomPlacementProblem(seed, 4);
     randomPins(problem, seed);
     PlacementProblem free = problem;

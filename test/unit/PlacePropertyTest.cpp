@@ -55,7 +55,7 @@ size_t neverWorse(const PlacementProblem &problem, const std::vector<Change> &ch
 
 TEST(PlaceProperty, TwiceOfAnyResourceIsNeverWorse) {
   size_t devices = 0, memory = 0, bandwidth = 0, latency = 0;
-  for (uint64_t seed = 2000; seed < 2120; ++seed) {
+  for (uint64_t seed = 2000; seed < 2160; ++seed) {
     PlacementProblem problem = monotoneProblem(seed);
     std::vector<Change> more[4];
     for (size_t k = 0; k < problem.kinds.size(); ++k) {
@@ -70,9 +70,10 @@ TEST(PlaceProperty, TwiceOfAnyResourceIsNeverWorse) {
     }
     auto ways = [](auto &p, double LinearTime::*field) {
       for (auto &form : p.forms) {
-        for (auto &sync : form.syncs)
-          for (LinearTime &way : sync.ways)
-            way.*field /= 2;
+        for (auto *syncs : {&form.syncs, &form.expertSyncs})
+          for (auto &sync : *syncs)
+            for (LinearTime &way : sync.ways)
+              way.*field /= 2;
         for (LinearTime &way : form.gather)
           way.*field /= 2;
       }

@@ -84,8 +84,8 @@ TEST(PlacementCheck, IdsOutOfRange) {
   EXPECT_EQ(after([](P p) { p.links.pop_back(); }), "3 links between 2 kinds");
   EXPECT_EQ(after([](P p) { p.schedules[0] = static_cast<PipelineSchedule>(9); }),
             "schedule 9 is none");
-  EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(4); }),
-            "objective 4 is none");
+  EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(5); }),
+            "objective 5 is none");
   EXPECT_EQ(after([](P p) { p.forms[0].zero = 4; }), "form 0: stage 4 of ZeRO");
   EXPECT_EQ(after([](P p) { p.forms[0].syncs[1].together = 1; }),
             "form 0: exchange of 1 together after one of 1");

@@ -25,6 +25,9 @@ public:
       before_[edge.to] |= Mask(1) << edge.from;
       after_[edge.from] |= Mask(1) << edge.to;
     }
+    for (int l = 0; l < n_; ++l)
+      if (p_.evenly && p_.layers[l].of == *p_.evenly)
+        shared_ |= Mask(1) << l;
     sums_.resize(p_.forms.size() << n_);
     for (Id form = 0; form < p_.forms.size(); ++form)
       for (Mask set = 1; set <= all_; ++set)
@@ -45,9 +48,7 @@ public:
       bool interleaved = schedule == PipelineSchedule::Interleaved;
       for (int64_t v : interleaved ? p_.chunks : std::vector<int64_t>{1})
         for (int64_t p = interleaved ? 2 : 1; p * v <= n_ && v >= (interleaved ? 2 : 1); ++p) {
-          if (!p_.groups.empty() &&
-              std::none_of(p_.groups.begin(), p_.groups.end(),
-                           [&](auto &range) { return range.fewest <= p && p <= range.most; }))
+          if (!p_.mayHaveGroups(p) || !p_.mayHaveStages(p * v))
             continue;
           std::vector<int64_t> counts;
           for (const auto &form : p_.forms)
@@ -67,12 +68,13 @@ private:
   struct Sum {
     bool can = true;
     int64_t forward = 0, backward = 0, weight = 0, update = 0, resident = 0, gradients = 0,
-            weights = 0, least = 0, hostResident = 0;
+            expertGradients = 0, weights = 0, least = 0, hostResident = 0;
     double joules = 0;
   };
   struct Option {
     std::array<int64_t, Layers> again; ///< by chunk
     double joules;
+    int64_t memory;
     std::array<uint32_t, Layers> keep; ///< by layer
   };
   using Options = std::vector<Option>;
@@ -90,7 +92,7 @@ private:
       }
       all.forward += cost->forward, all.backward += cost->backward, all.weight += cost->weight;
       all.update += cost->update, all.resident += cost->resident;
-      all.hostResident += cost->hostResident;
+      all.hostResident += cost->hostResident, all.expertGradients += cost->expertGradients;
       all.gradients += cost->gradients, all.weights += cost->weights;
       all.joules += cost->joules;
       int64_t least = INT64_MAX;
@@ -112,29 +114,24 @@ private:
     direct_.assign((size_t(p) * p_.forms.size()) << n_, nullptr);
     std::fill(used_.begin(), used_.end(), 0);
     used_.resize(p_.kinds.size());
-    devices_ = 0, price_ = 0, tdp_ = 0, joules_ = 0, watts_ = 0;
+    devices_ = 0, price_ = 0, tdp_ = 0, joules_ = 0, watts_ = 0, memory_ = 0;
     stage(0, 0);
   }
 
   /// Least value of a plan in which the groups so far are all there are, and steps take so long.
   double value(int64_t step) const {
     double seconds = static_cast<double>(step) * 1e-12;
-    switch (p_.objective) {
-    case PlacementObjective::StepTime:
-      return static_cast<double>(step);
-    case PlacementObjective::Energy:
-      return joules_ + watts_ * seconds;
-    case PlacementObjective::Price:
-      return price_ / 3600 * seconds;
-    case PlacementObjective::TdpTime:
-      return tdp_ * seconds;
-    }
-    return 0;
+    const double values[] = {static_cast<double>(step), joules_ + watts_ * seconds,
+                             price_ / 3600 * seconds, tdp_ * seconds, static_cast<double>(memory_)};
+    return values[static_cast<size_t>(p_.objective)];
+  }
+  bool better(double worth, int64_t step) const {
+    return worth < out_.best * (1 - 1e-9) || (worth <= out_.best * (1 + 1e-9) && step < out_.step);
   }
   bool useless(int64_t step) const {
     double seconds = static_cast<double>(step) * 1e-12;
     const PlacementProblem::Limits &limits = p_.limits;
-    return (!options_.everything && value(step) >= out_.best * (1 - 1e-12)) ||
+    return (!options_.everything && !better(value(step), step)) ||
            (limits.step > 0 && step > limits.step) ||
            (limits.devices > 0 && devices_ > limits.devices) ||
            (limits.joules > 0 && joules_ + watts_ * seconds > limits.joules * (1 + 1e-12)) ||
@@ -203,7 +200,9 @@ private:
       int size = std::popcount(set);
       if ((after == 0 ? set != left : std::popcount(left) - size < after) || !pinsAllow(s, set))
         continue;
-      if (chunks_ > 1 && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
+      if (std::popcount(set & shared_) * stages_ != std::popcount(shared_))
+        continue;
+      if (chunks_ > 1 && !p_.evenly && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
         continue;
       Mask needs = 0;
       for (Mask rest = set; rest; rest &= rest - 1)
@@ -259,7 +258,7 @@ private:
       for (Mask rest = set_[t]; rest; rest &= rest - 1)
         chunkOf[std::countr_zero(rest)] = t / groups_;
     }
-    std::map<std::pair<std::array<int64_t, Layers>, double>, bool> seen;
+    std::map<std::pair<std::array<int64_t, Layers>, double>, size_t> seen; // where in the list
     Option option{};
     auto choose = [&](auto &&self, Mask rest, std::array<int64_t, Layers> kept,
                       std::array<int64_t, Layers> host, int64_t working) -> void {
@@ -288,10 +287,14 @@ private:
         }
         return most;
       };
-      if (resident + peak(kept) + working <= kindOf(g).memory &&
-          hostResident + peak(host) <= kindOf(g).hostMemory &&
-          seen.try_emplace({option.again, option.joules}, true).second)
+      option.memory = resident + peak(kept) + working;
+      if (option.memory > kindOf(g).memory || hostResident + peak(host) > kindOf(g).hostMemory)
+        return;
+      auto [at, added] = seen.try_emplace({option.again, option.joules}, list.size());
+      if (added)
         list.push_back(option);
+      else if (option.memory < list[at->second].memory)
+        list[at->second] = option;
     };
     choose(choose, layers, {}, {}, 0);
     return list;
@@ -387,21 +390,18 @@ private:
     }
     const auto &form = formOf(g);
     for (const Option &option : optionsOf(g)) {
-      int64_t busy = 0, hides = 0, gradients = 0, updates = 0;
+      int64_t busy = 0, hides = 0, gradients = 0, experts = 0, updates = 0;
       for (int s = g; s < stages_; s += groups_) {
         const Sum &sum = sumOf(s);
         pipeline_.backward[s] = pipeline_.times[s].backward + option.again[size_t(s / groups_)];
         busy += pipeline_.times[s].forward + pipeline_.backward[s] + pipeline_.times[s].weight;
         hides += sum.backward + option.again[size_t(s / groups_)] + sum.weight;
-        gradients += sum.gradients, updates += sum.update;
+        gradients += sum.gradients, updates += sum.update, experts += sum.expertGradients;
       }
       int64_t together = std::max<int64_t>(
           1, std::min(form.data, kindOf(g).perServer / (form.tensor * apartOf(form))));
-      const PlacementProblem::Sync *sync = form.syncs.empty() ? nullptr : &form.syncs.front();
-      for (const auto &one : form.syncs)
-        if (one.together <= together)
-          sync = &one;
-      int64_t exchange = sync ? best(sync->ways, static_cast<double>(gradients)) : 0;
+      int64_t exchange = exchanged(form.syncs, gradients, together) +
+                         exchanged(form.expertSyncs, experts, together / form.expert);
       int64_t hidden = static_cast<int64_t>(p_.hidden * static_cast<double>(hides));
       if (p_.hides < 1)
         hidden = std::min(hidden, static_cast<int64_t>(p_.hides * static_cast<double>(exchange)));
@@ -409,12 +409,13 @@ private:
       pipeline_.finish[g] = exchange + updates + tied_[g];
       double joules = joules_;
       joules_ += option.joules;
+      int64_t memory = std::exchange(memory_, std::max(memory_, option.memory));
       chosen_[g] = &option;
       if (!useless(m_ * busy + pipeline_.finish[g] + p_.perStep))
         keeps(g + 1);
       else
         ++out_.choices;
-      joules_ = joules;
+      joules_ = joules, memory_ = memory;
     }
   }
 
@@ -429,11 +430,11 @@ private:
                   (limits.joules <= 0 || joules_ + watts_ * seconds <= limits.joules) &&
                   (limits.price <= 0 || price_ / 3600 * seconds <= limits.price) &&
                   (limits.watts <= 0 || joules_ + watts_ * seconds <= limits.watts * seconds);
-    bool better = within && worth < out_.best * (1 - 1e-12);
-    if (better || (options_.sampleEvery > 0 && out_.simulated % options_.sampleEvery == 0))
+    bool is = within && better(worth, step);
+    if (is || (options_.sampleEvery > 0 && out_.simulated % options_.sampleEvery == 0))
       compare(step, worth);
-    if (better)
-      out_.best = worth, out_.plan = made();
+    if (is)
+      out_.best = std::min(out_.best, worth), out_.step = step, out_.plan = made();
   }
 
   Placement made() const {
@@ -467,7 +468,7 @@ private:
   const PlacementProblem &p_;
   const EnumeratorOptions &options_;
   int n_;
-  Mask all_;
+  Mask all_, shared_ = 0; ///< `shared_`: layers that stages share evenly
   std::array<Mask, Layers> before_{}, after_{};
   std::vector<Sum> sums_;       ///< [form << n | layers]
   std::vector<int64_t> output_; ///< [layer << n | readers]: bytes
@@ -484,7 +485,7 @@ private:
   Passes::Pipeline pipeline_;
   std::array<const Option *, Layers> chosen_{};
   std::vector<int64_t> used_;
-  int64_t devices_ = 0;
+  int64_t devices_ = 0, memory_ = 0;
   double price_ = 0, tdp_ = 0, watts_ = 0, joules_ = 0;
 };
 

@@ -16,6 +16,7 @@ struct EnumeratorOptions {
 struct Enumerated {
   bool complete = true;          ///< within `most`
   double best = INFINITY;        ///< least value below `below`, if `plan`
+  int64_t step = INT64_MAX;      ///< shortest of the plans with it, within 1e-9 of it
   std::optional<Placement> plan; ///< of it
   uint64_t cuts = 0;             ///< stages and forms looked at
   uint64_t choices = 0;          ///< plans, each with other stages, forms or keeps

@@ -15,6 +15,16 @@ inline int64_t best(const std::vector<LinearTime> &ways, double bytes) {
   return bytes > 0 && !ways.empty() ? static_cast<int64_t>(std::ceil(least)) : 0;
 }
 
+/// Of the exchange with most members in a server, but no more than `here`.
+inline int64_t exchanged(const std::vector<PlacementProblem::Sync> &syncs, int64_t bytes,
+                         int64_t here) {
+  const PlacementProblem::Sync *sync = syncs.empty() ? nullptr : &syncs.front();
+  for (const auto &one : syncs)
+    if (one.together <= here)
+      sync = &one;
+  return sync ? best(sync->ways, static_cast<double>(bytes)) : 0;
+}
+
 /// The passes of a pipeline of groups with chunks in an order in which each comes after all that it
 /// may wait for, in a chain and so wherever layers branch.
 struct Passes {

@@ -9,7 +9,7 @@
 namespace accord::test {
 
 /// To some of the problems: a host's memory and what may be there, ranks in either order, layers
-/// with a parameter in common, input that comes slowly.
+/// with a parameter in common, input that comes slowly, experts, least memory.
 inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
   fuzz::Random random(seed ^ 0x5bd1e995);
   auto below = [&](int64_t n) {
@@ -43,6 +43,20 @@ inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
   }
   if (one(6))
     problem.leastStep = below(1000);
+  if (one(4))
+    problem.evenly =
+        problem.layers[static_cast<size_t>(below(static_cast<int64_t>(problem.layers.size())))].of;
+  if (one(3))
+    for (size_t f = 0; f < problem.forms.size(); ++f)
+      if (PlacementProblem::Form &form = problem.forms[f]; form.data > 1) {
+        form.expert = one(2) ? form.data : 1;
+        form.expertSyncs = {{1, {{static_cast<double>(below(40)), 0.6}}}, {2, {{2, 0.3}}}};
+        for (auto &layer : problem.classes)
+          if (layer.costs[f])
+            layer.costs[f]->expertGradients = below(90);
+      }
+  if (one(5))
+    problem.objective = PlacementObjective::Memory;
 }
 
 /// At most `layers` layers and about `devices` devices: chains, trees and DAGs, one or two kinds,

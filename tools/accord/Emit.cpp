@@ -14,7 +14,7 @@ namespace accord {
 namespace {
 
 struct EmitOptions {
-  std::string backend, path, output;
+  std::string backend, path, output, kind = "job";
   LaunchOptions launch;
   bool json = false;
 };
@@ -28,7 +28,12 @@ int emitCommand(const EmitOptions &options) {
                       .Case("slurm", Launcher::Slurm)
                       .Case("kubernetes", Launcher::Kubernetes)
                       .Default(Launcher::Torchrun);
-  auto made = launchText(*plan, launcher, options.launch);
+  LaunchOptions launch = options.launch;
+  launch.kind = llvm::StringSwitch<KubernetesKind>(options.kind)
+                    .Case("jobset", KubernetesKind::JobSet)
+                    .Case("trainjob", KubernetesKind::TrainJob)
+                    .Default(KubernetesKind::Job);
+  auto made = launchText(*plan, launcher, launch);
   if (auto *issue = std::get_if<Issue>(&made))
     return refuse(issue->code == "A0956" ? Code::NotAPlacement : Code::LauncherCannot,
                   issue->message, options.json, "emit");
@@ -77,6 +82,19 @@ void addEmit(CLI::App &app, int &status) {
                       "Kubernetes: the training script in the image");
   command->add_option("--image", options->launch.image, "Kubernetes: the container's image");
   command->add_option("--resource", options->launch.resource, "Kubernetes: the name of a device")
+      ->capture_default_str();
+  command
+      ->add_option("--kind", options->kind,
+                   "Kubernetes: job (a Service and an indexed Job), jobset or trainjob")
+      ->check(CLI::IsMember({"job", "jobset", "trainjob"}))
+      ->capture_default_str();
+  command
+      ->add_option("--runtime", options->launch.runtime,
+                   "Kubernetes: the ClusterTrainingRuntime of a TrainJob")
+      ->capture_default_str();
+  command
+      ->add_option("--node-label", options->launch.nodeLabel,
+                   "Kubernetes: the label by which a JobSet tells servers of several kinds apart")
       ->capture_default_str();
   addJson(*command, options->json);
   command->footer("Examples: accord emit slurm out/ -o train.sbatch\n"

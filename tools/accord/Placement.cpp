@@ -184,9 +184,8 @@ std::optional<Offer> Session::offerPlacement() {
     request.objective = PlacementObjective::TdpTime;
     break;
   case Objective::Memory:
-    diags.error(Code::NotSupported, at, "not supported yet: least device.memory on a cluster")
-        .help("use 'require device.memory <= …' and an objective: maximize throughput");
-    return std::nullopt;
+    request.objective = PlacementObjective::Memory;
+    break;
   }
   if (theJob->tokens > 0 && theSequence.value_or(0) <= 0) {
     diags
@@ -219,7 +218,7 @@ std::optional<Offer> Session::offerPlacement() {
              int64_t data,
              const PlacementSpace::Division &division) -> std::variant<WorkGraph, Issue> {
     return workOfPlacement(
-        {tensor, data, sequence, division.experts,
+        {tensor, data, sequence, division.experts > 1,
          division.tables == PlacementProblem::Tables::Whole ? "" : name(division.tables)},
         policy, microbatch);
   };

@@ -1,0 +1,58 @@
+"""check_kubernetes.py SCHEMA.json CHECK_SCHEMA.py KIND NODES FILE: objects of a manifest have the fields that their schemas
+describe, and fit together: NODES servers in all, whose numbers do not overlap, which meet at a pod that there is."""
+import importlib.util
+import json
+import re
+import sys
+
+import yaml
+
+schema_path, checker_path, kind, nodes, path = sys.argv[1:]
+spec = importlib.util.spec_from_file_location("check_schema", checker_path)
+check_schema = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check_schema)
+with open(schema_path, encoding="utf-8") as file:
+    schema = json.load(file)
+with open(path, encoding="utf-8") as file:
+    objects = list(yaml.safe_load_all(file))
+errors = []
+for one in objects:
+    check_schema.check(one, schema["$defs"][one["kind"]], schema, one["kind"], errors)
+assert not errors, "\n".join(errors)
+assert objects[-1]["kind"] == kind, objects[-1]["kind"]
+
+
+def first_server(container):
+    """Number of the first server of an indexed job, by what torchrun is told."""
+    for argument in container.get("command", []) + container["args"]:
+        if argument == "--node-rank=$(NODE_RANK)":
+            return 0
+        if found := re.search(r"--node-rank=\$\$\(\(NODE_RANK \+ (\d+)\)\)", argument):
+            return int(found[1])
+    raise AssertionError("no rank is given")
+
+
+spec = objects[-1]["spec"]
+name = objects[-1]["metadata"]["name"]
+if kind == "JobSet":
+    servers, pods, selectors = [], [], []
+    for job in spec["replicatedJobs"]:
+        inner = job["template"]["spec"]
+        pod = inner["template"]["spec"]
+        (container,) = pod["containers"]
+        first, count = first_server(container), inner["completions"]
+        assert inner["parallelism"] == count
+        servers += range(first, first + count)
+        pods.append(f"{name}-{job['name']}-0-{count}-12345")
+        selectors.append(tuple(pod.get("nodeSelector", {}).items()))
+        assert f"--master-addr={name}-{spec['replicatedJobs'][0]['name']}-0-0.{spec['network']['subdomain']}" in container["args"]
+        assert f"--nnodes={nodes}" in container["args"]
+        (limit,) = container["resources"]["limits"].values()
+        assert f"--nproc-per-node={limit}" in container["args"]
+    assert servers == list(range(int(nodes))), servers
+    assert all(len(pod) <= 63 for pod in pods), pods
+    assert len(set(selectors)) == len(selectors), "two kinds of devices on the same servers"
+elif kind == "TrainJob":
+    trainer = spec["trainer"]
+    assert trainer["numNodes"] == int(nodes)
+    assert list(trainer["resourcesPerNode"]["limits"].values()) == [trainer["numProcPerNode"]]
