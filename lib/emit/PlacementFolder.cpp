@@ -19,6 +19,7 @@ std::optional<Issue> writePlacement(const std::string &folder, const PlacementPl
   std::pair<std::string, std::string> files[] = {
       {"plan.json", jsonText(toJson(plan)) + "\n"},
       {kPlacementCertificate.str(), jsonText(placementCertificate(plan)) + "\n"},
+      {kPlacementPaths.str(), placementPaths(plan.result.paths)},
       {"trace.json", jsonLine(toTrace(plan)) + "\n"},
       {"report.html", toReport(plan, options)},
       {kPlacementClaim, placementClaim(plan)}};

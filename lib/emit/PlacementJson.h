@@ -16,6 +16,14 @@ llvm::json::Value placementCertificate(const PlacementPlan &plan);
 
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 
+/// Of the bound, for `accord verify` alone: means of paths (lib/model/PlacementPaths.h) of the
+/// configurations that nothing simpler bounds. Empty: there are none.
+std::string placementPaths(const std::vector<PathBound> &paths);
+/// Reads what that writes, as strictly as `placementFromCertificate`.
+llvm::Expected<std::vector<PathBound>> placementPathsFrom(llvm::StringRef text,
+                                                          llvm::StringRef path);
+constexpr llvm::StringLiteral kPlacementPaths = "certificate/paths.json";
+
 /// Whether a document that is JSON calls itself a placement; nothing else is looked at.
 bool isPlacement(llvm::StringRef text);
 

@@ -2,6 +2,7 @@
 // answer of lib/place; lib/verify judges the same data again.
 #pragma once
 #include "lib/model/Check.h"
+#include "lib/model/PlacementPaths.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -262,6 +263,7 @@ struct PlacementResult {
   double value = 0, bound = 0;     ///< of the objective: step time in picoseconds, joules, price, W s, bytes
   std::string proof;               ///< what proves it
   uint64_t examined = 0, pruned = 0; ///< configurations judged; and known to be no better without
+  std::vector<PathBound> paths;    ///< of the bound: where nothing simpler proves it
   double gap() const { return plan && value > 0 ? (value - bound) / value : 0; }
 };
 

@@ -54,6 +54,9 @@ public:
     result.examined = answer_.examined;
     result.pruned = answer_.pruned;
     result.proof = proof(result);
+    for (auto &[configuration, proved] : answer_.proved)
+      if (!(proved.simple >= result.bound) && proved.bound >= result.bound)
+        result.paths.push_back(std::move(proved.paths));
     return result;
   }
 

@@ -110,16 +110,9 @@ EvenGame::EvenGame(const EvenPlans &plans) : plans_(plans), order_(plans.shape, 
   for (int64_t g = 0; g < plans.shape.groups; ++g) {
     if (g % apart != 0 && g + 1 != plans.shape.groups)
       continue;
-    add(order_.through(g));
-    if (g > 0) {
-      PathCounts path = order_.through(g);
-      for (size_t s = 0; s < static_cast<size_t>(g); ++s) {
-        path.passes[2 * s + 1] = 0;
-        path.sends -= plans.send[s];
-      }
-      path.ends[0] = 0, path.ends[static_cast<size_t>(g)] = 1;
-      add(std::move(path));
-    }
+    add(order_.through(g, true));
+    if (g > 0)
+      add(order_.through(g, false));
   }
   fixed_ = paths_.size();
 }
@@ -295,7 +288,7 @@ double EvenGame::bound(const EvenPart &part, double enough, size_t rounds) {
       for (auto &row : lengths_)
         row.erase(row.begin() + static_cast<std::ptrdiff_t>(j));
     }
-  double best = 0;
+  double best = -1;
   PathCounts center;
   GameWeights game;
   limit_ = INFINITY;
@@ -305,7 +298,10 @@ double EvenGame::bound(const EvenPart &part, double enough, size_t rounds) {
     else
       game = solveGame(lengths_);
     PathCounts counts{std::vector<double>(paths_[0].passes.size()),
-                      std::vector<double>(paths_[0].ends.size()), 0};
+                      std::vector<double>(paths_[0].ends.size()),
+                      0,
+                      {}};
+    EvenProof proof{{}, weights_};
     auto blend = [&](const PathCounts &path, double weight) {
       for (size_t k = 0; k < counts.passes.size(); ++k)
         counts.passes[k] += weight * path.passes[k];
@@ -315,16 +311,21 @@ double EvenGame::bound(const EvenPart &part, double enough, size_t rounds) {
     };
     bool half = best > 0 && i % 2 == 1; // of the way from the best so far
     for (size_t k = 0; k < paths_.size(); ++k)
-      if (game.rows[k] > 0)
+      if (game.rows[k] > 0) {
         blend(paths_[k], game.rows[k] * (half ? 0.5 : 1));
-    if (half)
+        proof.paths.push_back({paths_[k].way, game.rows[k] * (half ? 0.5 : 1)});
+      }
+    if (half) {
       blend(center, 0.5);
+      for (const auto &[way, weight] : proof_.paths)
+        proof.paths.push_back({way, weight / 2});
+    }
     EvenMean plan;
     double now = least(part, counts, plan) * Rounding;
+    if (now > best)
+      best = now, center = counts, proof_ = std::move(proof);
     if (std::isinf(now))
       return INFINITY;
-    if (now > best)
-      best = now, center = counts;
     add(std::move(plan));
     game = solveGame(lengths_);
     EvenMean mean{
@@ -351,7 +352,7 @@ double EvenGame::bound(const EvenPart &part, double enough, size_t rounds) {
       break;
   }
   forget(game.rows);
-  return best;
+  return std::max(best, 0.0);
 }
 
 /// Paths that took no part in the end, when there are many.

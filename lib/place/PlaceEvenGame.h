@@ -47,6 +47,12 @@ struct EvenMean {
   std::vector<double> larger; ///< by stage: has one layer more
 };
 
+/// What a bound is proved with: a mean of paths, and of moments of each group.
+struct EvenProof {
+  std::vector<std::pair<std::shared_ptr<const PathBound::Path>, double>> paths;
+  std::vector<std::vector<double>> moments; ///< by group, position in `Group::held`
+};
+
 /// A game between paths and plans. A plan's step is its longest path, so the least step is no less
 /// than what a mean of paths takes at least, whatever the weights: and for these, plans fall apart
 /// into layers, but for the memory of a group and the number of layers. Memory is a price per byte
@@ -64,6 +70,7 @@ public:
   /// to it with more rounds.
   const EvenMean &mean() const { return mean_; }
   double limit() const { return limit_; }
+  const EvenProof &proof() const { return proof_; } ///< of the last call's bound
   int64_t work() const { return work_; }
 
 private:
@@ -82,6 +89,7 @@ private:
   std::vector<std::vector<double>> weights_; ///< by group, moment
   std::vector<double> thresholds_;
   EvenMean mean_;
+  EvenProof proof_;
   double limit_ = 0;
   int64_t work_ = 0;
   size_t round_ = 0;

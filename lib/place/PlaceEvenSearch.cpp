@@ -10,14 +10,15 @@ namespace {
 struct EvenNode {
   EvenPart part;
   double bound = 0;
+  size_t proof = 0; ///< in EvenProofs
   std::vector<double> larger;
 };
 
 bool later(const EvenNode &a, const EvenNode &b) { return a.bound > b.bound; }
 
 /// Halves of a part at what is most between two whole numbers: layers of a group, or else of a
-/// stage. Empty: there is only one cut.
-std::vector<EvenPart> split(const EvenNode &node) {
+/// stage. Empty: there is only one cut. `how`: as a certificate says it.
+std::vector<EvenPart> split(const EvenNode &node, PathBound::Part &how) {
   size_t p = node.part.groups.size(), group = p, stage = node.larger.size();
   double most = 1e-6, n = 0;
   for (size_t g = 0; g < p; ++g) {
@@ -31,6 +32,8 @@ std::vector<EvenPart> split(const EvenNode &node) {
     std::vector<EvenPart> halves(2, node.part);
     halves[0].groups[group].second = static_cast<int64_t>(std::floor(n));
     halves[1].groups[group].first = static_cast<int64_t>(std::floor(n)) + 1;
+    how.fork = PathBound::Part::Fork::Group, how.of = static_cast<uint32_t>(group);
+    how.most = halves[0].groups[group].second;
     return halves;
   }
   for (size_t s = 0; s < node.larger.size(); ++s)
@@ -45,6 +48,7 @@ std::vector<EvenPart> split(const EvenNode &node) {
     return {};
   std::vector<EvenPart> halves(2, node.part);
   halves[0].stages[stage] = 0, halves[1].stages[stage] = 1;
+  how.fork = PathBound::Part::Fork::Stage, how.of = static_cast<uint32_t>(stage);
   return halves;
 }
 
@@ -82,11 +86,14 @@ double Shape::gameBound(size_t parts) {
     leaf(stages, false);
   };
   int64_t before = 0;
+  EvenProofs proofs;
   auto bounded = [&](EvenNode &node, size_t rounds) {
     double step = game.bound(node.part, static_cast<double>(longest()), rounds);
     answer_.budget -= (game.work() - before) / 64;
     before = game.work();
-    node.bound = std::max(node.bound, value(step, rates));
+    double proved = value(step, rates);
+    proofs.prove(node.proof, game.proof(), proved);
+    node.bound = std::max(node.bound, proved);
     if (std::isinf(step) || node.bound >= answer_.goal())
       return;
     node.larger = game.mean().larger;
@@ -133,13 +140,15 @@ double Shape::gameBound(size_t parts) {
       closed = std::min(closed, node.bound);
       break;
     }
-    auto halves = split(node);
+    PathBound::Part how;
+    auto halves = split(node, how);
     if (halves.empty()) {
       closed = std::min(closed, node.bound);
       continue;
     }
+    size_t proof = proofs.split(node.proof, std::move(how));
     for (EvenPart &half : halves) {
-      EvenNode next{std::move(half), node.bound, {}};
+      EvenNode next{std::move(half), node.bound, proof++, {}};
       bounded(next, 12);
       if (std::isinf(next.bound))
         continue;
@@ -149,7 +158,12 @@ double Shape::gameBound(size_t parts) {
   }
   for (const EvenNode &node : heap)
     closed = std::min(closed, node.bound);
-  return std::isinf(closed) ? std::max(answer_.goal(), root.bound) : closed;
+  if (std::isinf(closed))
+    closed = std::max(answer_.goal(), root.bound);
+  EvenProved &proved = answer_.proved[{microbatches_, configuration_.chunks, groups_, form}];
+  if (closed > proved.bound)
+    proved = {simple, closed, proofs.written(plans->shape, form, held_)};
+  return closed;
 }
 
 } // namespace accord::placing

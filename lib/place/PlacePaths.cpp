@@ -67,34 +67,55 @@ double PassOrder::longest(const PathTimes &times, PathCounts &path) {
   for (size_t g = 0; g < last_.size(); ++g)
     if (double mine = ends_[static_cast<size_t>(last_[g])] + times.finish[g]; mine > step)
       step = mine, end = g;
-  path = {std::vector<double>(times.passes.size()), std::vector<double>(last_.size()), 0};
+  path = {std::vector<double>(times.passes.size()), std::vector<double>(last_.size()), 0, {}};
   path.ends[end] = 1;
+  std::vector<uint32_t> runs{0}; ///< from the end on
   for (int32_t i = last_[end]; i >= 0;) {
     const Node &node = nodes_[static_cast<size_t>(i)];
-    path.passes[node.pass] += 1;
+    path.passes[node.pass] += 1, ++runs.back();
     double free = node.before < 0 ? 0 : ends_[static_cast<size_t>(node.before)];
-    if (node.needs >= 0 && arrival(node) > free) {
-      if (node.boundary >= 0)
-        path.sends += send_[static_cast<size_t>(node.boundary)];
-      i = node.needs;
+    // What a pass needs of its own group has run before it anyway.
+    if (node.boundary >= 0 && arrival(node) > free) {
+      path.sends += send_[static_cast<size_t>(node.boundary)];
+      i = node.needs, runs.push_back(0);
     } else {
       i = node.before;
     }
   }
+  std::reverse(runs.begin(), runs.end());
+  path.way = wayOf(runs);
   return step;
 }
 
-PathCounts PassOrder::through(int64_t group) const {
+/// Equal runs together.
+std::shared_ptr<const PathBound::Path> PassOrder::wayOf(const std::vector<uint32_t> &runs) {
+  PathBound::Path way;
+  for (uint32_t run : runs)
+    if (!way.empty() && way.back().first == run)
+      ++way.back().second;
+    else
+      way.push_back({run, 1});
+  return std::make_shared<const PathBound::Path>(std::move(way));
+}
+
+PathCounts PassOrder::through(int64_t group, bool back) const {
   auto p = static_cast<size_t>(shape_.groups), g = static_cast<size_t>(group);
   PathCounts path{std::vector<double>(2 * p * static_cast<size_t>(shape_.chunks)),
-                  std::vector<double>(p), 0};
+                  std::vector<double>(p),
+                  0,
+                  {}};
   for (size_t s = g; 2 * s < path.passes.size(); s += p)
     path.passes[2 * s] = path.passes[2 * s + 1] = static_cast<double>(shape_.microbatches);
   for (size_t s = 0; s < g; ++s) {
-    path.passes[2 * s] = path.passes[2 * s + 1] = 1;
-    path.sends += 2 * send_[s];
+    path.passes[2 * s] = 1, path.passes[2 * s + 1] = back ? 1 : 0;
+    path.sends += (back ? 2 : 1) * send_[s];
   }
-  path.ends[0] = 1;
+  path.ends[back ? 0 : g] = 1;
+  std::vector<uint32_t> runs(g, 1);
+  runs.push_back(static_cast<uint32_t>(2 * shape_.microbatches * shape_.chunks));
+  if (back)
+    runs.insert(runs.end(), g, 1);
+  path.way = wayOf(runs);
   return path;
 }
 

@@ -1,14 +1,16 @@
 // Paths through the passes of an interleaved pipeline: what bounds its step from below.
 #pragma once
 #include "lib/place/Pipeline.h"
+#include <memory>
 
 namespace accord::placing {
 
 /// How often a path runs each pass, and at which group it ends; or a mean of paths.
 struct PathCounts {
-  std::vector<double> passes; ///< by stage: forward, backward
-  std::vector<double> ends;   ///< by group
-  double sends = 0;           ///< picoseconds of all transfers on it
+  std::vector<double> passes;                 ///< by stage: forward, backward
+  std::vector<double> ends;                   ///< by group
+  double sends = 0;                           ///< picoseconds of all transfers on it
+  std::shared_ptr<const PathBound::Path> way; ///< of a path: itself
 };
 
 /// Times that a path is measured with.
@@ -27,8 +29,8 @@ public:
   /// Step without waits for links that are busy: no plan with these or longer times ends earlier.
   /// The longest path goes to `path`.
   double longest(const PathTimes &times, PathCounts &path);
-  /// Through all passes of one group, from and to the first group.
-  PathCounts through(int64_t group) const;
+  /// Through all passes of one group, from the first group; and, if `back`, to it.
+  PathCounts through(int64_t group, bool back) const;
   size_t size() const { return nodes_.size(); }
 
 private:
@@ -37,6 +39,7 @@ private:
     int32_t before, needs; ///< nodes, or -1
     int32_t boundary;      ///< behind this stage, what it needs comes across; or -1
   };
+  static std::shared_ptr<const PathBound::Path> wayOf(const std::vector<uint32_t> &runs);
   PipelineShape shape_;
   std::vector<double> send_, ends_;
   std::vector<Node> nodes_;

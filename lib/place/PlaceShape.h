@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/place/Judge.h"
 #include "lib/place/Pipeline.h"
-#include "lib/place/PlaceEvenGame.h"
+#include "lib/place/PlaceEvenProof.h"
 #include "lib/place/PlaceKeeps.h"
 #include "lib/place/PlaceRates.h"
 #include <atomic>
@@ -34,6 +34,7 @@ struct Answer {
   int64_t budget = 0; ///< work left
   const std::atomic<bool> *stop = nullptr;
   std::function<void(const Placement &, const PlacementWorth &)> seen; ///< each plan judged
+  EvenProvedOf proved;
 
   /// What a plan must be worth less than to be of use.
   double goal() const {

@@ -152,8 +152,11 @@ std::vector<Issue> verify(const PlacementProblem &problem, const PlacementResult
   if (!issues.empty())
     return issues;
   // Without a plan, an infinite bound states that there is none, a finite one that none was found.
-  BoundProof proof =
-      proveBound(problem, result.plan ? result.bound : INFINITY, options.effort, options.passes);
+  BoundProof proof = proveBound(problem, result.plan ? result.bound : INFINITY, options.effort,
+                                options.passes, result.paths);
+  for (const std::string &text : proof.wrong)
+    if (issues.size() < 20)
+      issues.push_back({"A0967", text, {}, {}});
   if (proof.better && !result.plan && std::isfinite(result.bound) && proof.value >= result.bound)
     trust(fmt::format("that no plan was found: there is one of objective {}", proof.value));
   else if (proof.better)

@@ -2,6 +2,7 @@
 #include "lib/verify/PlacementConfigurations.h"
 #include "lib/verify/PlacementEven.h"
 #include "lib/verify/PlacementStages.h"
+#include "lib/verify/PlacementWork.h"
 #include "lib/verify/PlacementWorth.h"
 #include <algorithm>
 #include <cmath>
@@ -21,9 +22,13 @@ struct OpenOne {
 
 class Proving {
 public:
-  Proving(const PlacementProblem &problem, double bound, uint64_t effort, double passes)
+  Proving(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
+          const std::vector<PathBound> &paths)
       : p(problem), bound(bound), effort(effort), passes(passes), cuts(problem),
-        costs(problem, cuts) {}
+        costs(problem, cuts) {
+    for (const PathBound &one : paths)
+      pathsOf[{one.microbatches, one.chunks, one.groups, one.form}] = &one;
+  }
 
   BoundProof run() {
     bool all = configurations(p, list);
@@ -31,7 +36,8 @@ public:
     std::vector<OpenOne> open;
     std::vector<size_t> beyond; // configurations that the work limit keeps from 2.
     for (size_t c = 0; c < list.size(); ++c) {
-      if (reaches(byWork(list[c]))) {
+      work += p.layers.size();
+      if (reaches(leastByWork(p, list[c], cuts.chain()))) {
         ++out.byWork;
         continue;
       }
@@ -75,55 +81,7 @@ private:
   }
 
   int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
-  bool allowed(const Configuration &c, int64_t groups) const {
-    return p.mayHaveGroups(groups) && p.mayHaveStages(groups * c.chunks) &&
-           (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
-  }
-
-  // --- 1. Work ---
-
-  double byWork(const Configuration &c) {
-    double pass = 0, joules = 0, paid = 0, m = static_cast<double>(c.microbatches);
-    for (Id l = 0; l < p.layers.size(); ++l) {
-      double least = INFINITY, leastJoules = INFINITY, leastPaid = INFINITY;
-      for (Id f : c.forms) {
-        const auto &cost = p.cost(l, f);
-        if (!cost || !mayBeOn(p, l, p.forms[f].kind))
-          continue;
-        int64_t again = INT64_MAX;
-        for (const auto &keep : cost->keeps)
-          again = std::min(again, keep.again);
-        double takes = static_cast<double>(cost->forward + cost->backward + cost->weight + again);
-        least = std::min(least, takes);
-        leastJoules =
-            std::min(leastJoules, cost->joules + cost->joulesAgain * static_cast<double>(again));
-        leastPaid = std::min(leastPaid, takes * ratePerSecond(p, f));
-      }
-      pass += least, joules += leastJoules, paid += leastPaid;
-    }
-    work += p.layers.size();
-    if (std::isinf(pass) || (p.limits.joules > 0 && joules > p.limits.joules * (1 + 1e-9)))
-      return INFINITY;
-    double step = INFINITY;
-    for (int64_t groups = mostGroups(c); groups > 0; --groups) {
-      if (!allowed(c, groups))
-        continue;
-      double n = static_cast<double>(groups);
-      double all = pass + n * static_cast<double>(c.chunks) * static_cast<double>(p.perMicrobatch);
-      bool fills = cuts.chain() && c.chunks == 1 && c.schedule != PipelineSchedule::ZeroBubble;
-      bool closes = fills && (c.schedule == PipelineSchedule::GPipe || c.microbatches > groups);
-      step = std::min(step, closes  ? (m + n - 1) / n * all
-                            : fills ? all / -std::expm1(n * std::log1p(-1 / m))
-                                    : m * all / n);
-    }
-    step = std::max(step + static_cast<double>(p.perStep), static_cast<double>(p.leastStep));
-    if (std::isinf(step) ||
-        (p.limits.step > 0 && step > static_cast<double>(p.limits.step) * (1 + 1e-9)))
-      return INFINITY;
-    if (p.objective == PlacementObjective::StepTime)
-      return step;
-    return m * paid * 1e-12 + (p.objective == PlacementObjective::Energy ? joules : 0);
-  }
+  bool allowed(const Configuration &c, int64_t groups) const { return mayHave(p, c, groups); }
 
   // --- 2. Cuts ---
 
@@ -285,12 +243,25 @@ private:
       for (int64_t groups = 1; groups <= most; ++groups)
         if (allowed(c, groups)) {
           State state{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
-          if (cuts.chain() && c.forms.size() == 1 && cuts.nearlyEven(groups * c.chunks)) {
-            double step = evenStep(p, c, groups, held, work);
-            if (std::isinf(step))
-              continue; // nothing fits
-            state.ends = static_cast<int64_t>(std::min(step, 4e18));
-            state.used[p.forms[c.forms[0]].kind] = groups * p.forms[c.forms[0]].devices();
+          if (cuts.chain() && cuts.nearlyEven(groups * c.chunks) &&
+              (c.forms.size() == 1 || (p.sameForm && c.forms.size() <= 8))) {
+            // Of several forms each is in some group.
+            int64_t fewest = c.forms.size() == 1 ? groups : 1;
+            for (Id form : c.forms)
+              state.used[p.forms[form].kind] += fewest * p.forms[form].devices();
+            auto enough = [&](double step, double joules) {
+              state.ends = static_cast<int64_t>(std::min(step, 4e18)), state.joules = joules;
+              return std::isinf(step) || reaches(valueOf(state));
+            };
+            auto with = pathsOf.find({c.microbatches, c.chunks, groups, c.forms[0]});
+            EvenAnswer even = evenStep(p, c, groups, with == pathsOf.end() ? nullptr : with->second,
+                                       enough, passes, known, work);
+            if (!even.fault.empty())
+              out.wrong.push_back(
+                  fmt::format("paths of {} on {} groups: {}", describe(c), groups, even.fault));
+            if (even.proved)
+              continue;
+            enough(even.step, state.joules);
           }
           leave(groups, {state});
         }
@@ -483,7 +454,8 @@ private:
   const PlacementProblem &p;
   double bound;
   uint64_t effort, work = 0;
-  EvenHeld held;
+  EvenKnown known;
+  std::map<std::array<int64_t, 4>, const PathBound *> pathsOf;
   double passes;
   PlacementCuts cuts;
   StageCosts costs;
@@ -494,8 +466,8 @@ private:
 } // namespace
 
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,
-                           double passes) {
-  return Proving(problem, bound, effort, passes).run();
+                           double passes, const std::vector<PathBound> &paths) {
+  return Proving(problem, bound, effort, passes, paths).run();
 }
 
 } // namespace accord

@@ -10,6 +10,7 @@ struct BoundProof {
   uint64_t configurations = 0;                  ///< looked at
   uint64_t byWork = 0, byCuts = 0, byPlans = 0; ///< of these proved by each step below
   std::vector<std::string> trusted;             ///< which are not
+  std::vector<std::string> wrong;               ///< what `paths` state that is not so
 };
 
 /// That no plan of the problem that fits has an objective below `bound` (infinite: that none
@@ -30,16 +31,17 @@ struct BoundProof {
 ///    chain, E is the time until the last backward pass leaves a suffix, T until all has ended:
 ///    E = max(m w, w + E'), T = max(E + finish, F + T'); ZB-H1: E = max(m (F + B) + (m - p) W, F +
 ///    B + E'), as no group holds more than p. Where layers branch, only layers that must come
-///    before count as such. Interleaved, what `evenStep` (PlacementEven.h) says.
+///    before count as such. Interleaved, what `evenStep` (PlacementEven.h) says, with the paths of
+///    the configuration if there are any.
 /// 3. Plans. Cuts and forms enumerated as far as 2. does not exclude them, each replayed with the
 ///    least that must be computed again, which is its best (passes in a fixed order never end
 ///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).
 ///
 /// Of the objective `Memory`: that no plan fits into `bound` - 1 bytes of every device.
-BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort,
-                      double passes);
+BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
+                      const std::vector<PathBound> &paths = {});
 /// The same of objectives that grow with the step.
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,
-                           double passes);
+                           double passes, const std::vector<PathBound> &paths = {});
 
 } // namespace accord

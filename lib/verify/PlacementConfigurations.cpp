@@ -111,6 +111,10 @@ int64_t mostGroups(const PlacementProblem &p, const Configuration &c) {
   return std::min(groups, static_cast<int64_t>(p.layers.size()) / c.chunks);
 }
 
+bool mayHave(const PlacementProblem &p, const Configuration &c, int64_t groups) {
+  return p.mayHaveGroups(groups) && (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
+}
+
 std::string describe(const Configuration &c) {
   static const char *const names[] = {"GPipe", "1F1B", "interleaved 1F1B", "ZB-H1"};
   return fmt::format("{}{} of {} micro-batches, stages in form {}{}",

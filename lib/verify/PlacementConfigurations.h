@@ -18,6 +18,9 @@ bool configurations(const PlacementProblem &problem, std::vector<Configuration> 
 /// Groups of devices that any plan of it has at most.
 int64_t mostGroups(const PlacementProblem &problem, const Configuration &configuration);
 
+/// Whether a plan of it may have just so many.
+bool mayHave(const PlacementProblem &problem, const Configuration &configuration, int64_t groups);
+
 /// "1F1B of 8 micro-batches, stages in form 3".
 std::string describe(const Configuration &configuration);
 

@@ -1,24 +1,33 @@
 // A lower bound of interleaved even stages, by arithmetic of its own.
 #pragma once
-#include "lib/verify/PlacementConfigurations.h"
-#include <array>
-#include <map>
+#include "lib/verify/PlacementPaths.h"
 
 namespace accord {
 
-/// By groups, chunks, micro-batches and group: how many micro-batches each chunk holds. What it
-/// takes to know depends on nothing else, and configurations have it in common.
-using EvenHeld = std::map<std::array<int64_t, 4>, std::vector<double>>;
+/// What configurations have in common, by groups, chunks and micro-batches.
+struct EvenKnown {
+  std::map<std::array<int64_t, 4>, std::vector<double>> held; ///< of a group besides: by chunk
+  std::map<std::array<int64_t, 3>, PathOrders> orders;
+};
 
-/// Picoseconds that no step of the configuration, of one form, on so many groups is below; infinite
-/// where nothing fits. Of a chain of layers: stage s of S has l = L / S layers or one more (L % S
-/// stages have it), and begins between layers s l and s l + min(s, L % S). Group g runs all passes
-/// of its chunks, m times, after one pass forward through the g stages before it; a pass backward
-/// through these comes behind it, or its own update. Memory is a price on each byte: for any price,
-/// times and price * (bytes - memory) of a plan that fits are no less than the least of each layer,
-/// with the micro-batches of a mean of moments in flight. The step is long enough where the groups'
-/// larger stages within it are L % S together. `work`: steps taken.
-double evenStep(const PlacementProblem &problem, const Configuration &configuration, int64_t groups,
-                EvenHeld &held, uint64_t &work);
+struct EvenAnswer {
+  double step = 0;     ///< picoseconds that no step is below; infinite where nothing fits
+  bool proved = false; ///< steps are `enough`
+  std::string fault;   ///< of the paths, if they are `Wrong`
+};
+
+/// Of the configuration on so many groups, of a chain of layers. A group runs all
+/// passes of its chunks, m times, after one pass forward through the stages before it; passes
+/// backward through these come behind it, or what it does at the end. Each is a path, and what its
+/// group takes `EvenStages::group`, with the micro-batches of one mean of moments in memory and of
+/// the first full one. The step is long enough where the groups' larger stages within it are L % S
+/// together. Of several forms, each group may have any of which there are devices; with `sameForm`
+/// each is in some group, for plans without it are of another configuration. Where that is not
+/// `enough`, of one form, and there are `paths`, see `weigh`; not those of more passes than
+/// `passes`.
+EvenAnswer evenStep(const PlacementProblem &problem, const Configuration &configuration,
+                    int64_t groups, const PathBound *paths,
+                    const std::function<bool(double step, double joules)> &enough, double passes,
+                    EvenKnown &known, uint64_t &work);
 
 } // namespace accord

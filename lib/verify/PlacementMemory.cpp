@@ -5,10 +5,10 @@
 
 namespace accord {
 
-BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort,
-                      double passes) {
+BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
+                      const std::vector<PathBound> &paths) {
   if (problem.objective != PlacementObjective::Memory)
-    return proveTimedBound(problem, bound, effort, passes);
+    return proveTimedBound(problem, bound, effort, passes, paths);
   if (bound <= 0)
     return {};
   PlacementProblem less = problem;

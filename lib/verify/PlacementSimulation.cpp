@@ -226,6 +226,31 @@ std::pair<int64_t, std::vector<int64_t>> peakOf(const PipelineToReplay &pipeline
   return most;
 }
 
+std::vector<int64_t> heldAfter(const PipelineToReplay &pipeline, int64_t group, int64_t passes) {
+  std::vector<int64_t> held(static_cast<size_t>(pipeline.chunks));
+  Cursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
+  for (int64_t k = 0, window = windowOf(pipeline, group); k < passes && !forward.done(); ++k) {
+    if (k >= window)
+      --held[static_cast<size_t>(backward.chunk())], backward.next();
+    ++held[static_cast<size_t>(forward.chunk())], forward.next();
+  }
+  return held;
+}
+
+std::vector<PassToReplay> orderOf(const PipelineToReplay &pipeline, int64_t group) {
+  std::vector<PassToReplay> order;
+  Cursor forward = cursorOf(pipeline, false), backward = cursorOf(pipeline, true);
+  for (int64_t holds = 0, window = windowOf(pipeline, group); !backward.done();) {
+    bool back = forward.done() || holds >= window;
+    Cursor &cursor = back ? backward : forward;
+    holds += back ? -1 : 1;
+    order.push_back(
+        {static_cast<size_t>(cursor.chunk() * pipeline.groups + group), back, cursor.microbatch});
+    cursor.next();
+  }
+  return order;
+}
+
 PipelineReplay replay(const PipelineToReplay &pipeline) { return Replaying(pipeline).run(); }
 
 } // namespace accord

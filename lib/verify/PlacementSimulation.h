@@ -26,6 +26,18 @@ std::vector<int64_t> roomOf(const PipelineToReplay &pipeline);
 std::pair<int64_t, std::vector<int64_t>> peakOf(const PipelineToReplay &pipeline, int64_t group,
                                                 const std::vector<int64_t> &kept);
 
+/// What the group's chunks hold after so many of its forward passes, one at least.
+std::vector<int64_t> heldAfter(const PipelineToReplay &pipeline, int64_t group, int64_t passes);
+
+/// A pass of a group, apart from when it runs.
+struct PassToReplay {
+  size_t stage;
+  bool backward;
+  int64_t microbatch;
+};
+/// All passes of a group of a schedule other than ZB-H1, in its order.
+std::vector<PassToReplay> orderOf(const PipelineToReplay &pipeline, int64_t group);
+
 struct PipelineReplay {
   bool ends = false;             ///< else passes wait for each other for ever
   int64_t step = 0;              ///< the last group's end, with `finish` of its stages

@@ -30,7 +30,7 @@ TEST(PlacementVerify, EveryPlanOfSmallProblems) {
       if (++every % 5 != 0)
         return;
       ++plans;
-      PlacementResult result{plan, worth, worth.value, 0, "", 0, 0};
+      PlacementResult result{plan, worth, worth.value, 0, "", 0, 0, {}};
       ASSERT_EQ(texts(verify(p, result)), "") << seed;
     });
     PlacementResult best = bruteForcePlacement(p);
@@ -263,7 +263,7 @@ TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
     PlacementResult worse;
     forEachPlacement(p, [&](const Placement &plan, const PlacementWorth &worth) {
       if (worth.value > worse.value)
-        worse = {plan, worth, worth.value, worth.value, "", 0, 0};
+        worse = {plan, worth, worth.value, worth.value, "", 0, 0, {}};
     });
     std::vector<std::string> trusted;
     if (worse.value > best.value * 1.001) {

@@ -56,6 +56,21 @@ std::optional<PlacementPlan> readPlacement(const std::string &path, bool json,
   return std::move(*plan);
 }
 
+bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
+                        const char *command) {
+  llvm::SmallString<256> file(llvm::sys::path::parent_path(planFile(path)));
+  llvm::sys::path::append(file, kPlacementPaths);
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return true; // the bound then rests on the planner where it has to
+  auto paths = placementPathsFrom((*buffer)->getBuffer(), file);
+  if (paths)
+    plan.result.paths = std::move(*paths);
+  else
+    refuse(Code::BadPlan, llvm::toString(paths.takeError()), json, command);
+  return static_cast<bool>(paths);
+}
+
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {
   Verification proof;
   proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);

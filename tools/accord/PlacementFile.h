@@ -15,6 +15,10 @@ bool holdsPlacement(const std::string &path);
 /// `readPlan` does.
 std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command);
 
+/// Takes in certificate/paths.json beside them, if it is there; false: it is malformed, as above.
+bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
+                        const char *command);
+
 /// Plan, worth and bound again.
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how = {});
 /// Whether the folder's claim of its arithmetic is that of the plan; and asks a solver, if one is

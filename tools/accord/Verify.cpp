@@ -27,6 +27,8 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   auto scheduled = scheduleFileOf(path);
   bool placed = !scheduled && holdsPlacement(path);
   auto placement = placed ? readPlacement(path, json, "verify") : std::nullopt;
+  if (placement && !readPlacementPaths(*placement, path, json, "verify"))
+    return kWrongInput;
   auto plan = scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
   if (!scheduled && !plan && !placement)
     return kWrongInput;

@@ -1,0 +1,10 @@
+// What no step of a configuration is below, by the work of its layers alone.
+#pragma once
+#include "lib/verify/PlacementConfigurations.h"
+
+namespace accord {
+
+/// The objective, by step 1 of `proveBound` (PlacementBound.h); infinite where nothing is allowed.
+double leastByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain);
+
+} // namespace accord
