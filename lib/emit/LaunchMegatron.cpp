@@ -150,14 +150,16 @@ private:
   /// One policy for all, or the first blocks of each stage in full. Never less than the plan: what
   /// is computed again must fit.
   void recompute() {
-    int64_t most = 0, least = INT64_MAX, selective = 0, none = 0, full = 0;
+    int64_t most = 0, least = INT64_MAX, selective = 0, none = 0, full = 0, gathered = 0;
     for (const PlacedStage &stage : placement.stages) {
       int64_t again = 0, blocks = 0;
       for (size_t i = 0; i < stage.layers.size(); ++i) {
         if (stage.layers[i] < first || stage.layers[i] >= last)
           continue;
-        const std::string &policy =
+        std::string_view policy =
             problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].policy;
+        if (policy.ends_with("+gathered"))
+          ++gathered, policy.remove_suffix(std::string_view("+gathered").size());
         ++blocks;
         again += policy != "none";
         full += policy == "full";
@@ -168,6 +170,10 @@ private:
       least = std::min(least, again);
       largest = std::max(largest, blocks);
     }
+    if (gathered > 0)
+      out.remarks.push_back(fmt::format("slower than planned: {} blocks keep in the plan what "
+                                        "sequence parallelism gathers, Megatron-LM gathers again",
+                                        gathered));
     if (full == 0 && selective == 0)
       return;
     if (full == 0) {

@@ -162,6 +162,8 @@ json::Value write(const PlacementProblem &p) {
       {"hides", p.hides},
       {"per_microbatch_ps", p.perMicrobatch},
       {"per_step_ps", p.perStep}};
+  if (p.evenly)
+    o["evenly"] = static_cast<int64_t>(*p.evenly);
   if (!p.pins.empty())
     o["pins"] = list(p.pins, [](const auto &pin) { return write(pin); });
   some(o, "least_step_ps", p.leastStep);

@@ -275,6 +275,9 @@ bool read(const json::Value &value, Path at, PlacementProblem &p) {
   all(f, "links", p.links);
   all(f, "schedules", p.schedules);
   all(f, "groups", p.groups);
+  f.read(
+      "evenly", [&](const json::Value &v, Path p_) { return id(v, p_, p.evenly.emplace()); },
+      false);
   f.list("chunks", p.chunks, integer)
       .flag("same_form", p.sameForm)
       .flag("blocking_transfers", p.blockingTransfers)

@@ -15,7 +15,7 @@ namespace accord {
 ///   Narayanan et al., ICML 2021, section 2.2).
 /// - `Interleaved`: v chunks per device, stage c * p + s is chunk c of device s; micro-batches in groups of p (Narayanan et al.,
 ///   Megatron-LM, SC 2021, section 2.2). m is a multiple of p, which is 2 at least. Stages are even, as launchers cut them: their numbers of layers
-///   differ by one at most.
+///   differ by one at most, unless `PlacementProblem::evenly` says what is even.
 /// - `ZeroBubble`: as OneFOneB, but weight gradients wait for when nothing else can run (ZB-H1; Qi et al., ICLR 2024): at most p
 ///   micro-batches in flight in every stage.
 enum class PipelineSchedule : uint8_t { GPipe, OneFOneB, Interleaved, ZeroBubble };
@@ -183,6 +183,8 @@ struct PlacementProblem {
     int64_t fewest = 1, most = 1;
   };
   std::vector<GroupRange> groups;
+  /// A class of which each stage has equally many layers, as launchers cut the blocks of transformers; nothing: stages are free.
+  std::optional<Id> evenly;
   bool sameForm = true;           ///< all stages on a kind have one form (what launchers of today can run)
   /// Transfers between stages stop the computation of the stage that receives them (else they run beside it, one after the other
   /// on each boundary and direction).
@@ -200,6 +202,14 @@ struct PlacementProblem {
       if (range.fewest <= number && number <= range.most)
         return true;
     return groups.empty();
+  }
+  bool mayHaveStages(int64_t number) const {
+    if (!evenly)
+      return true;
+    int64_t all = 0;
+    for (const Layer &layer : layers)
+      all += layer.of == *evenly;
+    return all % number == 0;
   }
   const LayerClass &classOf(Id layer) const { return classes[layers[layer].of]; }
   const std::optional<Cost> &cost(Id layer, Id form) const { return classOf(layer).costs[form]; }

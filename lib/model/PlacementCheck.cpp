@@ -94,6 +94,11 @@ private:
       if (schedule == PipelineSchedule::Interleaved && p.chunks.empty())
         report(p.location, "schedule interleaved is offered without a number of chunks");
     }
+    if (p.evenly && std::none_of(p.layers.begin(), p.layers.end(),
+                                 [&](const auto &layer) { return layer.of == *p.evenly; }))
+      report(p.location, fmt::format("stages share evenly the layers of class {}, of which there "
+                                     "are none",
+                                     *p.evenly));
     for (int64_t v : p.chunks)
       natural("a number of chunks", v, 1);
     natural("the batch", p.batch, 1);

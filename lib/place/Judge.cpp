@@ -375,7 +375,21 @@ std::vector<std::string> faults(const PlacementProblem &problem, const Placement
                       plan.chunks, plan.microbatches, name(plan.schedule), groups));
   if (!problem.mayHaveGroups(static_cast<int64_t>(groups)))
     fault(fmt::format("{} groups in a row are not offered", groups));
-  if (interleaved) {
+  if (problem.evenly)
+    for (size_t s = 0; s < plan.stages.size(); ++s) {
+      auto ofIt = [&](Id layer) {
+        return layer < problem.layers.size() && problem.layers[layer].of == *problem.evenly;
+      };
+      const auto &mine = plan.stages[s].layers;
+      auto has = static_cast<size_t>(std::count_if(mine.begin(), mine.end(), ofIt)),
+           all = size_t{0};
+      for (const auto &layer : problem.layers)
+        all += layer.of == *problem.evenly;
+      if (has * plan.stages.size() != all)
+        fault(fmt::format("stage {} has {} of {} layers '{}' that {} stages share evenly", s, has,
+                          all, problem.classes[*problem.evenly].name, plan.stages.size()));
+    }
+  if (interleaved && !problem.evenly) {
     size_t least = problem.layers.size() / plan.stages.size(),
            most = least + (problem.layers.size() % plan.stages.size() ? 1 : 0);
     for (size_t s = 0; s < plan.stages.size(); ++s)

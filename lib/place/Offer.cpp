@@ -52,8 +52,9 @@ public:
           return form.expert > 1 || form.tables != PlacementProblem::Tables::Whole;
         });
     if (problem().forms.empty() || (left_ && !divides && !request_.space.mayBeWhole()))
-      return std::vector<Issue>{left_ ? *left_ : nothingFits(request_, problem())};
-    if (auto issue = tooMany())
+      return left_ ? std::vector<Issue>{*left_}
+                   : std::vector<Issue>{nothingDivides(request_, problem())};
+    if (auto issue = tooManyPasses(request_, problem()))
       return std::vector<Issue>{*issue};
     for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
       assume(text);
@@ -138,6 +139,10 @@ private:
         p.layers.push_back(
             {one.count > 1 ? fmt::format("{}[{}]", one.name, i) : one.name, cls, {}, {}});
     }
+    if (auto issue = shareEvenly(request_, layering_, p)) {
+      issues_ = {*issue};
+      return false;
+    }
     for (const Layering::Edge &edge : layering_.edges)
       p.edges.push_back({edge.from, edge.to, edge.bytes});
     return true;
@@ -149,7 +154,7 @@ private:
   std::optional<Uses> uses(Id kind, const PlacementSpace::Share &share, int64_t microbatch,
                            int64_t data = 1, const PlacementSpace::Division &division = {}) {
     Uses all;
-    for (const std::string &policy : request_.space.recomputes) {
+    for (const std::string &policy : request_.space.policiesOf(share)) {
       auto graph = division.any()
                        ? request_.instantiateDivided(share.tensor, share.sequence, microbatch,
                                                      policy, data, division)
@@ -362,18 +367,20 @@ private:
             form.order = order;
             if (form.ringOverlap != ring && request_.space.rings.size() > 1)
               continue;
-            add(form, whole, divided, traffic, alike);
+            for (const std::vector<FormCosts::Keep> &keeps : keepsOf(request_.space, whole.size()))
+              add(form, keeps, whole, divided, traffic, alike);
           }
   }
 
-  void add(PlacementProblem::Form form, const Uses &whole, const Uses &uses,
-           const std::map<int64_t, Traffic> &traffic, std::vector<size_t> &alike) {
+  void add(PlacementProblem::Form form, const std::vector<FormCosts::Keep> &keeps,
+           const Uses &whole, const Uses &uses, const std::map<int64_t, Traffic> &traffic,
+           std::vector<size_t> &alike) {
     PlacementProblem &p = problem();
     FormCosts how;
     how.form = &form;
     how.batch = request_.batch;
-    how.recomputes = request_.space.recomputes;
-    how.offloadActivations = request_.space.offloadActivations;
+    how.recomputes = request_.space.policiesOf({form.tensor, form.sequence});
+    how.keeps = keeps;
     double rate = request_.groups[form.kind].machine.hostBandwidth.value;
     how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
     std::vector<PlacementProblem::Cost> costs;
@@ -458,21 +465,6 @@ private:
   void assume(const std::string &text) {
     if (std::find(out_.assumptions.begin(), out_.assumptions.end(), text) == out_.assumptions.end())
       out_.assumptions.push_back(text);
-  }
-
-  /// A step that nobody can simulate pass by pass, whatever is chosen.
-  std::optional<Issue> tooMany() {
-    int64_t fewest = INT64_MAX;
-    for (const PlacementProblem::Form &form : problem().forms)
-      fewest = std::min(fewest, request_.batch / (form.data * form.microbatch));
-    if (fewest <= MostPasses)
-      return std::nullopt;
-    return Issue{"A0946",
-                 fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
-                             "micro-batches that divide it; at most {} are looked at",
-                             request_.batch, fewest, MostPasses),
-                 request_.location,
-                 {}};
   }
 
   const OfferRequest &request_;

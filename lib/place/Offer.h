@@ -11,6 +11,8 @@
 
 namespace accord {
 
+inline constexpr const char *kGathered = "+gathered";
+
 /// What may be chosen. Values that do not fit (a degree that does not divide the batch or needs
 /// more devices than there are) are left out.
 struct PlacementSpace {
@@ -23,7 +25,11 @@ struct PlacementSpace {
   std::vector<int64_t> microbatches{
       1}; ///< ascending; those that no device has room for are left out
   std::vector<int> zero{0};
+  /// "none", "selective", "full", or one of the first two and `kGathered`: what sequence
+  /// parallelism has gathered for the forward pass is kept. Those that take the least time first.
   std::vector<std::string> recomputes{"none"};
+  bool equalStages = false; ///< see `PlacementProblem::evenly`
+  bool keepsAlike = false;  ///< all layers of a form keep alike
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneFOneB};
   std::vector<int64_t> chunks{2};
   std::vector<PlacementProblem::GroupRange> groups; ///< as the problem's
@@ -44,6 +50,8 @@ struct PlacementSpace {
   };
   std::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
   std::vector<PlacementProblem::Tables> tables{PlacementProblem::Tables::Whole};
+  /// `recomputes`, and without what is kept where nothing is gathered along the sequence.
+  std::vector<std::string> policiesOf(const Share &share) const;
   bool mayBeWhole() const; ///< each replica with all experts and tables
   /// Ways in which `data` replicas may divide: experts among a number of them that divides theirs;
   /// tables among all, and then experts among all or none.

@@ -16,6 +16,11 @@ int64_t ownOf(int64_t whole, int64_t divided, int64_t among) {
   return among > 1 && whole > divided ? (whole - divided) / (among - 1) : 0;
 }
 
+bool noMore(const PlacementProblem::Keep &a, const PlacementProblem::Keep &b) {
+  return a.again <= b.again && a.kept <= b.kept && a.working <= b.working &&
+         a.hostKept <= b.hostKept;
+}
+
 class Costing {
 public:
   Costing(const FormCosts &of, const std::vector<LayerUse> &uses, const LayerUse *whole)
@@ -83,40 +88,51 @@ private:
     double updates = form_.zero >= 1 ? alone_ * static_cast<double>(among_) + 1 - alone_ : data;
     cost_.joules = use_.joules * microbatches * tensor + use_.joulesUpdate * tensor * updates;
     double most = 0;
-    int64_t first = cost_.backward + cost_.weight;
-    for (size_t policy = 0; policy < uses_.size(); ++policy) {
-      const LayerUse &other = uses_[policy];
-      PlacementProblem::Keep keep;
-      keep.policy = of_.recomputes[policy];
-      keep.again =
-          std::max<int64_t>(0, std::max(backward(other, other.again), link(weights_)) - first);
-      keep.kept = other.kept;
-      keep.working = other.working + (form_.zero >= 2 ? use_.gradients : 0) +
-                     (form_.zero >= 3 ? use_.weights : 0) + 2 * weights_;
-      if (add(keep) && keep.again > 0)
+    auto offer = [&](const FormCosts::Keep &how) {
+      PlacementProblem::Keep keep = how.offload ? offloaded(how.policy) : kept(how.policy);
+      const LayerUse &other = uses_[how.policy];
+      if (add(keep) && keep.again > 0 && !how.offload)
         most = std::max(most, (other.joules - use_.joules) / static_cast<double>(keep.again));
-    }
-    for (size_t policy = 0; of_.offloadActivations && policy < uses_.size(); ++policy) {
-      const LayerUse &other = uses_[policy];
-      PlacementProblem::Keep keep;
-      keep.policy =
-          of_.recomputes[policy] == "none" ? "offload" : of_.recomputes[policy] + "+offload";
-      keep.again =
-          std::max(forward(), link(std::max(weights_, other.kept))) - cost_.forward +
-          std::max<int64_t>(0, std::max(backward(other, other.again), link(weights_ + other.kept)) -
-                                   first);
-      keep.hostKept = other.kept;
-      keep.working = other.working + (form_.zero >= 2 ? use_.gradients : 0) +
-                     (form_.zero >= 3 ? use_.weights : 0) + 2 * weights_ + 2 * other.kept;
-      add(keep);
-    }
+    };
+    for (const FormCosts::Keep &how : of_.keeps)
+      offer(how);
+    if (of_.keeps.size() == 1)
+      if (PlacementProblem::Keep first = kept(0); noMore(first, cost_.keeps.front()))
+        cost_.keeps.front() = first;
     cost_.joulesAgain = most * microbatches * tensor;
+  }
+  int64_t spent() const { return cost_.backward + cost_.weight; }
+  int64_t workingOf(const LayerUse &use) const {
+    return use.working + (form_.zero >= 2 ? use_.gradients : 0) +
+           (form_.zero >= 3 ? use_.weights : 0) + 2 * weights_;
+  }
+  PlacementProblem::Keep kept(size_t policy) const {
+    const LayerUse &other = uses_[policy];
+    PlacementProblem::Keep keep;
+    keep.policy = of_.recomputes[policy];
+    keep.again =
+        std::max<int64_t>(0, std::max(backward(other, other.again), link(weights_)) - spent());
+    keep.kept = other.kept;
+    keep.working = workingOf(other);
+    return keep;
+  }
+  PlacementProblem::Keep offloaded(size_t policy) const {
+    const LayerUse &other = uses_[policy];
+    PlacementProblem::Keep keep;
+    keep.policy =
+        of_.recomputes[policy] == "none" ? "offload" : of_.recomputes[policy] + "+offload";
+    keep.again =
+        std::max(forward(), link(std::max(weights_, other.kept))) - cost_.forward +
+        std::max<int64_t>(0, std::max(backward(other, other.again), link(weights_ + other.kept)) -
+                                 spent());
+    keep.hostKept = other.kept;
+    keep.working = workingOf(other) + 2 * other.kept;
+    return keep;
   }
   /// What is no less in any respect than another choice is none.
   bool add(const PlacementProblem::Keep &keep) {
     for (const PlacementProblem::Keep &k : cost_.keeps)
-      if (k.again <= keep.again && k.kept <= keep.kept && k.working <= keep.working &&
-          k.hostKept <= keep.hostKept)
+      if (noMore(k, keep))
         return false;
     cost_.keeps.push_back(keep);
     return true;
@@ -144,10 +160,6 @@ bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &for
   const PlacementProblem::Form &known = problem.forms[other];
   if (known.zero != form.zero || known.order != form.order)
     return false;
-  auto atMost = [](const PlacementProblem::Keep &a, const PlacementProblem::Keep &b) {
-    return a.again <= b.again && a.kept <= b.kept && a.working <= b.working &&
-           a.hostKept <= b.hostKept;
-  };
   for (size_t c = 0; c < costs.size(); ++c) {
     const PlacementProblem::Cost &a = *problem.classes[c].costs[other], &b = costs[c];
     if (a.forward > b.forward || a.backward > b.backward || a.weight != b.weight ||
@@ -158,10 +170,34 @@ bool noBetter(const PlacementProblem &problem, const PlacementProblem::Form &for
       return false;
     for (const PlacementProblem::Keep &keep : b.keeps)
       if (std::none_of(a.keeps.begin(), a.keeps.end(),
-                       [&](const PlacementProblem::Keep &k) { return atMost(k, keep); }))
+                       [&](const PlacementProblem::Keep &k) { return noMore(k, keep); }))
         return false;
   }
   return true;
+}
+
+std::vector<std::vector<FormCosts::Keep>> keepsOf(const PlacementSpace &space, size_t policies) {
+  std::vector<std::vector<FormCosts::Keep>> all;
+  for (bool offload : {false, true})
+    for (size_t policy = 0; policy < policies; ++policy) {
+      if (offload && !space.offloadActivations)
+        continue;
+      if (all.empty() || space.keepsAlike)
+        all.emplace_back();
+      all.back().push_back({policy, offload});
+    }
+  return all;
+}
+
+std::vector<std::string> PlacementSpace::policiesOf(const Share &share) const {
+  std::vector<std::string> all;
+  for (std::string policy : recomputes) {
+    if (!share.sequence && policy.ends_with(kGathered))
+      policy.resize(policy.size() - std::string_view(kGathered).size());
+    if (std::find(all.begin(), all.end(), policy) == all.end())
+      all.push_back(policy);
+  }
+  return all;
 }
 
 bool PlacementSpace::mayBeWhole() const {

@@ -14,10 +14,19 @@ struct FormCosts {
   const PlacementProblem::Form *form = nullptr;
   int64_t batch = 1;
   std::vector<std::string> recomputes; ///< policies, by position in the uses
-  /// Keeps of which the activations are in the host's memory are offered as well.
-  bool offloadActivations = false;
+  /// By position in the uses, and whether activations are in the host's memory. Where there is one,
+  /// a layer for which the first policy takes no more of anything keeps so.
+  struct Keep {
+    size_t policy = 0;
+    bool offload = false;
+  };
+  std::vector<Keep> keeps;
   double hostPerByte = 0; ///< picoseconds, in one direction; both are used at once
 };
+
+/// What the layers of a form may keep, of so many policies: one choice for each layer, or one for
+/// all of them.
+std::vector<std::vector<FormCosts::Keep>> keepsOf(const PlacementSpace &space, size_t policies);
 
 /// Of one class of layers: its uses by policy, on one of `form.data` replicas. `whole`: the first
 /// of them where replicas divide nothing, else null if that is `uses` itself.
@@ -46,8 +55,14 @@ void addDevices(const OfferRequest &request, const std::vector<std::optional<Fit
 std::vector<std::string> assumptionsOf(const OfferRequest &request,
                                        const std::vector<std::optional<FittedPrices>> &prices,
                                        size_t dropped, const PlacementProblem &problem);
-/// That no choice of degrees divides the batch among the devices (A0946).
-Issue nothingFits(const OfferRequest &request, const PlacementProblem &problem);
+/// Where stages are to be equal: they share the iterations of the repeat with the most. A0946:
+/// there is none, or no number of groups divides it.
+std::optional<Issue> shareEvenly(const OfferRequest &request, const Layering &layering,
+                                 PlacementProblem &problem);
+/// A0946: no degrees of the space divide the batch among the devices.
+Issue nothingDivides(const OfferRequest &request, const PlacementProblem &problem);
+/// A0946: a step that nobody can simulate pass by pass, whatever is chosen.
+std::optional<Issue> tooManyPasses(const OfferRequest &request, const PlacementProblem &problem);
 /// Input of a step that comes no faster than its loaders deliver it: `leastStep`, or more of
 /// `perStep` where nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addLoading(const OfferRequest &request, const WorkGraph &work,

@@ -1,5 +1,6 @@
 // What an offer takes for granted, in words.
 #include "lib/place/OfferCosts.h"
+#include "lib/place/Place.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,6 +61,12 @@ std::vector<std::string> assumptionsOf(const OfferRequest &request,
                      "a server share its network",
                      p.blockingTransfers ? "stop the stage that receives them"
                                          : "run beside its passes, one after the other"));
+  if (p.evenly)
+    assume(fmt::format("stages = equal: each has equally many layers '{}'",
+                       p.classes[*p.evenly].name));
+  if (request.space.keepsAlike)
+    assume("recompute_per = model: all layers of a kind of devices keep alike what their backward "
+           "pass needs, but for those that computing again saves nothing");
   if (dropped > 0)
     assume(fmt::format("{} forms are left out: another of the same degrees takes no more of "
                        "anything",
@@ -73,7 +80,35 @@ std::vector<std::string> assumptionsOf(const OfferRequest &request,
   return all;
 }
 
-Issue nothingFits(const OfferRequest &request, const PlacementProblem &problem) {
+std::optional<Issue> shareEvenly(const OfferRequest &request, const Layering &layering,
+                                 PlacementProblem &problem) {
+  if (!request.space.equalStages)
+    return std::nullopt;
+  int64_t most = 0;
+  std::string name;
+  for (size_t cls = 0; cls < layering.classes.size(); ++cls)
+    if (const Layering::Class &one = layering.classes[cls]; one.iterated && one.count > most)
+      most = one.count, name = one.name, problem.evenly = static_cast<PlacementProblem::Id>(cls);
+  if (most == 0)
+    return Issue{"A0946",
+                 "stages = equal: there is no repeat whose iterations stages could share",
+                 request.location,
+                 {}};
+  bool any = request.space.groups.empty();
+  for (const PlacementProblem::GroupRange &range : request.space.groups)
+    for (int64_t p = range.fewest; p <= std::min(most, range.most); ++p)
+      any |= most % p == 0;
+  if (any)
+    return std::nullopt;
+  return Issue{"A0946",
+               fmt::format("stages = equal: no pipeline_parallel that is offered divides the {} "
+                           "layers '{}'",
+                           most, name),
+               request.location,
+               {}};
+}
+
+Issue nothingDivides(const OfferRequest &request, const PlacementProblem &problem) {
   int64_t devices = 0;
   std::vector<int64_t> tensor;
   for (const PlacementSpace::Share &share : request.space.shares)
@@ -95,6 +130,20 @@ Issue nothingFits(const OfferRequest &request, const PlacementProblem &problem) 
                       fmt::join(request.space.microbatches, ", "), request.batch, devices),
           request.location,
           {}};
+}
+
+std::optional<Issue> tooManyPasses(const OfferRequest &request, const PlacementProblem &problem) {
+  int64_t fewest = INT64_MAX;
+  for (const PlacementProblem::Form &form : problem.forms)
+    fewest = std::min(fewest, request.batch / (form.data * form.microbatch));
+  if (fewest <= MostPasses)
+    return std::nullopt;
+  return Issue{"A0946",
+               fmt::format("the batch of {} makes {} micro-batches or more with the replicas and "
+                           "micro-batches that divide it; at most {} are looked at",
+                           request.batch, fewest, MostPasses),
+               request.location,
+               {}};
 }
 
 } // namespace accord

@@ -37,7 +37,7 @@ double mostOf(const std::vector<std::pair<double, double>> &ways, double time, d
 /// its chunks, at any moment), in any of the forms. The least bottleneck for which this is enough
 /// bounds the fullest group of each plan, and a step takes all its passes.
 double Shape::capacityBound() {
-  if (!space_.mayHold(stages_, space_.last())) // a layer is pinned to a stage that is not there
+  if (!mayHold(stages_, space_.last())) // a layer is pinned to a stage that is not there
     return INFINITY;
   std::vector<int64_t> counts(problem_.classes.size());
   for (const PlacementProblem::Layer &layer : problem_.layers)

@@ -141,12 +141,20 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &forms, boo
     if (!std::isinf(one.bound))
       list.push_back(std::move(one));
   };
-  auto put = [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
-    if (problem_.groups.empty())
-      within(schedule, chunks, from, to);
-    for (const PlacementProblem::GroupRange &range : problem_.groups)
-      within(schedule, chunks, std::max(from, range.fewest), std::min(to, range.most));
-  };
+  std::function<void(PipelineSchedule, int64_t, int64_t, int64_t)> put =
+      [&](PipelineSchedule schedule, int64_t chunks, int64_t from, int64_t to) {
+        if (problem_.evenly && from < to) { // each number for itself
+          for (; from <= to; ++from)
+            put(schedule, chunks, from, from);
+          return;
+        }
+        if (!problem_.mayHaveStages(from * chunks))
+          return;
+        if (problem_.groups.empty())
+          within(schedule, chunks, from, to);
+        for (const PlacementProblem::GroupRange &range : problem_.groups)
+          within(schedule, chunks, std::max(from, range.fewest), std::min(to, range.most));
+      };
   auto schedules = problem_.schedules;
   std::sort(schedules.begin(), schedules.end());
   schedules.erase(std::unique(schedules.begin(), schedules.end()), schedules.end());

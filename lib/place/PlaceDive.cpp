@@ -52,7 +52,7 @@ void Shape::dive(Prefix &prefix, uint32_t node) {
       auto stage = stageAt(form, node, to, s, memory);
       if (!stage)
         return false;
-      if (!space_.mayHold(s + 1, to))
+      if (!mayHold(s + 1, to))
         return true;
       int64_t load = prefix.loads[group] + stage->work();
       Sums sums = space_.between(form, node, to);

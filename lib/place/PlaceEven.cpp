@@ -69,12 +69,31 @@ std::optional<int64_t> leastAgain(const Space &space, Id form, const std::vector
 } // namespace
 
 bool Shape::evenAt(uint32_t from, uint32_t to, int64_t left) const {
-  if (configuration_.chunks == 1)
+  if (configuration_.chunks == 1 || problem_.evenly)
     return true;
   int64_t all = space_.count(0, space_.last()), least = all / stages_;
   int64_t most = least + (all % stages_ ? 1 : 0), size = space_.count(from, to),
           rest = space_.count(to, space_.last());
   return size >= least && size <= most && rest >= left * least && rest <= left * most;
+}
+
+std::optional<std::vector<int64_t>> Shape::onlyCut() const {
+  std::vector<int64_t> sizes;
+  auto all = space_.last();
+  int64_t least = static_cast<int64_t>(all) / stages_;
+  uint32_t from = 0;
+  for (int64_t s = 1; s <= stages_; ++s) {
+    uint32_t to = s == stages_ ? all : from + 1;
+    while (to < all && !mayHold(s, to))
+      ++to;
+    bool several = to < all && mayHold(s, to + 1);
+    int64_t size = int64_t{to} - from;
+    if (!space_.linear || !mayHold(s, to) || several || size < least || size > least + 1)
+      return std::nullopt;
+    sizes.push_back(size);
+    from = to;
+  }
+  return sizes;
 }
 
 /// The equal layers in the middle of a chain: after `first` others, and before `last` others.
@@ -223,7 +242,7 @@ void Shape::seedEven(bool moves) {
     return;
   Id form = configuration_.forms[0];
   auto all = static_cast<int64_t>(line_.size()) - 1;
-  int64_t least = all / stages_, more = all % stages_;
+  int64_t least = all / stages_, more = problem_.evenly ? 0 : all % stages_;
   auto judged = [&](const std::vector<int64_t> &sizes) {
     std::vector<Placed> stages;
     size_t at = 0;
@@ -236,6 +255,18 @@ void Shape::seedEven(bool moves) {
     }
     return leaf(stages, false);
   };
+  if (problem_.evenly) { // cut as early as can be
+    std::vector<int64_t> sizes;
+    for (int64_t s = 1, at = 0, to = 1; s <= stages_; ++s, at = to++) {
+      while (to < all && (s == stages_ || !mayHold(s, line_[static_cast<size_t>(to)])))
+        ++to;
+      if (to > all)
+        return;
+      sizes.push_back(to - at);
+    }
+    judged(sizes);
+    return;
+  }
   std::vector<int64_t> best;
   double value = INFINITY;
   for (int way = 0; way < (more ? 4 : 1); ++way) {

@@ -96,6 +96,16 @@ double Shape::gameBound(size_t parts) {
   root.part.groups.assign(static_cast<size_t>(groups_),
                           {0, std::min(plans->more, configuration_.chunks)});
   root.part.stages.assign(static_cast<size_t>(stages_), -1);
+  if (problem_.evenly) {
+    auto sizes = *onlyCut();
+    for (auto &range : root.part.groups)
+      range = {0, 0};
+    for (size_t s = 0; s < sizes.size(); ++s) {
+      root.part.stages[s] = sizes[s] > all / stages_;
+      auto &[fewest, most] = root.part.groups[s % static_cast<size_t>(groups_)];
+      fewest += root.part.stages[s], most += root.part.stages[s];
+    }
+  }
   double simple = evenBound();
   if (simple >= answer_.goal())
     return simple;
@@ -106,6 +116,8 @@ double Shape::gameBound(size_t parts) {
       return answer_.goal();
     int64_t &most = root.part.groups[g].second;
     most = std::min(most, mostLarger_[g]);
+    if (most < root.part.groups[g].first)
+      return answer_.goal();
     room += most;
   }
   if (room < plans->more)

@@ -110,7 +110,7 @@ double Shape::leaf(const std::vector<Placed> &stages, bool exhaustive) {
       if (std::none_of(stages.begin(), stages.end(), [&](auto &one) { return one.form == form; }))
         return INFINITY;
   for (size_t s = 0; s < stages.size(); ++s)
-    if (!space_.mayHold(static_cast<int64_t>(s) + 1, stages[s].to))
+    if (!mayHold(static_cast<int64_t>(s) + 1, stages[s].to))
       return INFINITY;
   Placement plan;
   plan.schedule = configuration_.schedule;

@@ -30,7 +30,7 @@ uint32_t Shape::reach(int64_t stage, uint32_t from, Id form, int64_t bottleneck,
     uint32_t middle = to + (beyond - to) / 2;
     (fits(middle) ? to : beyond) = middle;
   }
-  while (to > from && !space_.mayHold(stage + 1, line_[to]))
+  while (to > from && !mayHold(stage + 1, line_[to]))
     --to;
   return to;
 }

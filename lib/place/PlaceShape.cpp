@@ -47,7 +47,7 @@ Shape::Shape(const Space &space, Keeps &keeps, const Configuration &configuratio
   while (line_.back() != space.last())
     line_.push_back(space.above(line_.back()).empty() ? line_.back() + 1
                                                       : space.above(line_.back()).front());
-  even_ = configuration.chunks > 1 && middle();
+  even_ = configuration.chunks > 1 && middle() && (!problem_.evenly || onlyCut());
 }
 
 int64_t Shape::transferAtLeast(Id form, int64_t bytes, int64_t stage) const {

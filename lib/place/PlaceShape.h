@@ -112,6 +112,10 @@ private:
 
   // PlaceShape.cpp
   int64_t chunkOf(int64_t stage) const { return stage / groups_; }
+  /// Whether so many of the stages may hold just this set.
+  bool mayHold(int64_t stages, uint32_t node) const {
+    return space_.mayHold(stages, node) && space_.evenlyHeld(stages, stages_, node);
+  }
   std::optional<StageBound> stageAt(Id form, uint32_t from, uint32_t to, int64_t stage,
                                     int64_t memory);
   int64_t transferAtLeast(Id form, int64_t bytes, int64_t stage) const;
@@ -136,6 +140,9 @@ private:
     int64_t first = 0, last = 0; ///< layers before and behind
   };
   std::optional<Middle> middle() const;
+  /// With `evenly`: the sizes of the stages. Nothing where several cuts are left, or sizes that
+  /// differ by more than one.
+  std::optional<std::vector<int64_t>> onlyCut() const;
   std::optional<EvenPlans> evenPlans(const Middle &middle) const;
   void seedEven(bool moves);
   // PlaceSeed.cpp

@@ -136,6 +136,11 @@ Space::Space(const PlacementProblem &given, size_t mostSets, double tdpTime)
       size_[node] = size_[below] + 1;
       below_[node] = below, added_[node] = layer;
     });
+  if (problem.evenly) {
+    even_.assign(nodes_, 0);
+    for (uint32_t node = 1; node < nodes_; ++node)
+      even_[node] = even_[below_[node]] + (problem.layers[added_[node]].of == *problem.evenly);
+  }
   sums_.resize(problem.forms.size());
   std::vector<int64_t> counts(problem.classes.size());
   std::vector<std::vector<int64_t>> pins(problem.kinds.size(), counts);

@@ -59,6 +59,11 @@ public:
   bool mayHold(int64_t stages, uint32_t node) const {
     return pinned_.empty() || pinsHold(stages, node);
   }
+  /// Whether this many of so many stages may hold just this set, where all have equally many layers
+  /// of a class.
+  bool evenlyHeld(int64_t some, int64_t stages, uint32_t node) const {
+    return even_.empty() || even_[node] * stages == even_.back() * some;
+  }
   /// Sets with one layer more.
   const std::vector<uint32_t> &above(uint32_t node) const {
     return above_.empty() ? none_ : above_[node];
@@ -83,7 +88,8 @@ private:
   const std::vector<Sums> &of(Id form) const;
   bool pinsHold(int64_t stages, uint32_t node) const;
 
-  std::vector<Id> pinned_; ///< layers with a pin to a stage or to each other
+  std::vector<int64_t> even_; ///< layers of the class `evenly`, by node; empty without one
+  std::vector<Id> pinned_;    ///< layers with a pin to a stage or to each other
   mutable std::map<int64_t, std::vector<char>> pinsHold_; ///< by number of stages, node
   mutable std::vector<std::vector<Sums>> sums_; ///< by form, node; made when first asked for
   std::vector<Sums> all_;

@@ -157,7 +157,7 @@ double Shape::table() {
     auto k = static_cast<size_t>(stages_ - s);
     for (uint32_t from = low_[static_cast<size_t>(s)]; from <= high_[static_cast<size_t>(s)];
          ++from) {
-      if (!space_.mayHold(s, from))
+      if (!mayHold(s, from))
         continue;
       int64_t limit = limitAt(s, from);
       stagesFrom(from, high_[static_cast<size_t>(s) + 1], [&](uint32_t to) {

@@ -34,8 +34,8 @@ Value Partitioner::as(Value value, Sharding sharding, OpBuilder &to, bool backwa
   if (from.sharding == sharding)
     return from.value;
   // Parts that the forward pass has gathered are not kept for the backward pass, which gathers them
-  // again: that is what saves the memory. A finished sum is kept.
-  bool gathers = from.sharding.kind == Sharding::Split;
+  // again, unless that is asked for: it is what saves the memory. A finished sum is kept.
+  bool gathers = from.sharding.kind == Sharding::Split && !options.keepGathered;
   Key key{value, {sharding.kind, sharding.dimension, gathers && backward}};
   if (Value made = known(key))
     return made;

@@ -312,6 +312,10 @@ std::unique_ptr<Block> Partitioner::body(dnn::RepeatOp op, MutableArrayRef<Shard
     if (!summand && !stack &&
         (sharding.kind == Sharding::Partial || sharding.kind == Sharding::Zero))
       sharding = resting(value, {});
+    Sharding whole;
+    if (options.keepGathered && sharding.kind == Sharding::Split &&
+        known({value, {whole.kind, whole.dimension, false}}))
+      sharding = whole;
     stashed.push_back(sharding);
     if (!again)
       slices.push_back(as(value, sharding, to, backward));

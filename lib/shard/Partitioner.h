@@ -14,6 +14,9 @@ struct PartitionOptions {
   /// whose weights are split, [batch, sequence, width], is split along the sequence, and not
   /// replicated.
   bool sequence = false;
+  /// What the forward pass has gathered along the sequence is kept for the backward pass, instead
+  /// of its parts, which are gathered again there.
+  bool keepGathered = false;
 };
 
 /// Parameters of contractions and lookups become parts, and with them the work; the collectives

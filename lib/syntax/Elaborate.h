@@ -102,6 +102,9 @@ struct TrainingJob {
   std::vector<std::string> orders;         ///< "tensor_data_pipeline", "tensor_pipeline_data"
   std::vector<std::string> transfers;      ///< one of "blocking", "overlapped"
   std::vector<std::string> tables;         ///< "none", "rows", "columns"
+  std::vector<std::string> recomputePer;   ///< one of "layer", "model"
+  std::vector<std::string> gathers;        ///< "again", "kept"
+  std::vector<std::string> stages;         ///< one of "any", "equal"
   SourceRange offloadAt;
   std::vector<PlacementLimit> limits; ///< of a placement, when the target is known
   std::vector<LayerPin> pins;

@@ -77,7 +77,10 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
                              {"tensor_overlap", &job.tensorOverlaps},
                              {"rank_order", &job.orders},
                              {"transfers", &job.transfers},
-                             {"table_parallel", &job.tables}})
+                             {"table_parallel", &job.tables},
+                             {"recompute_per", &job.recomputePer},
+                             {"sequence_gathers", &job.gathers},
+                             {"stages", &job.stages}})
     if (!stated->empty())
       job.assumptions.push_back(
           fmt::format("{} has no effect: accord compile chooses it on a cluster", key));

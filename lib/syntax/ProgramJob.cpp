@@ -77,6 +77,9 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   job.orders = std::move(settings.orders);
   job.transfers = std::move(settings.transfers);
   job.tables = std::move(settings.tables);
+  job.recomputePer = std::move(settings.recomputePer);
+  job.gathers = std::move(settings.gathers);
+  job.stages = std::move(settings.stages);
   job.recomputeStated = !settings.recomputes.empty();
   if (job.recomputeStated)
     job.recomputes = std::move(settings.recomputes);

@@ -6,18 +6,6 @@
 namespace accord {
 namespace {
 
-mlir::Type elementOf(llvm::StringRef word, mlir::MLIRContext &context) {
-  if (word == "fp32")
-    return mlir::Float32Type::get(&context);
-  if (word == "tf32")
-    return mlir::FloatTF32Type::get(&context);
-  if (word == "bf16")
-    return mlir::BFloat16Type::get(&context);
-  if (word == "fp16")
-    return mlir::Float16Type::get(&context);
-  return {};
-}
-
 class Reader {
 public:
   Reader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup)
@@ -248,13 +236,56 @@ private:
     out.chunks.erase(std::unique(out.chunks.begin(), out.chunks.end()), out.chunks.end());
   }
 
+  /// Choices by name; whether the key is one of them.
+  bool words(const ast::KeyValue &pair, const Constant &value) {
+    struct Choices {
+      std::vector<std::string> &into;
+      std::vector<std::string> known;
+      bool one = false; ///< nothing searches for it
+    };
+    std::map<std::string, Choices> by{
+        {"offload", {out.offloads, {"none", "optimizer", "activations", "weights"}}},
+        {"tensor_overlap", {out.tensorOverlaps, {"none", "ring"}}},
+        {"rank_order", {out.orders, {"tensor_data_pipeline", "tensor_pipeline_data"}}},
+        {"transfers", {out.transfers, {"blocking", "overlapped"}, true}},
+        {"table_parallel", {out.tables, {"none", "rows", "columns"}}},
+        {"recompute_per", {out.recomputePer, {"layer", "model"}, true}},
+        {"sequence_gathers", {out.gathers, {"again", "kept"}}},
+        {"stages", {out.stages, {"any", "equal"}, true}}};
+    auto found = by.find(pair.key.text);
+    if (found == by.end())
+      return false;
+    const std::string &key = found->first;
+    Choices &choices = found->second;
+    choices.into = wordsOf(value, diags, key, choices.known);
+    if (key == "offload")
+      out.offloadAt = value.range;
+    if (choices.one && choices.into.size() > 1)
+      diags.error(Code::ChoiceNotAllowed, value.range,
+                  fmt::format("'{}' is one of {}: nothing searches for it", key,
+                              fmt::join(choices.known, " and ")));
+    return true;
+  }
+
   void search(const ast::Node &node) {
     std::map<std::string, SourceRange> seen;
-    const std::vector<std::string> keys{"microbatch",    "tensor_parallel",   "pipeline_parallel",
-                                        "data_parallel", "sequence_parallel", "expert_parallel",
-                                        "zero",          "recompute",         "schedule",
-                                        "offload",       "tensor_overlap",    "rank_order",
-                                        "transfers",     "table_parallel"};
+    const std::vector<std::string> keys{"microbatch",
+                                        "tensor_parallel",
+                                        "pipeline_parallel",
+                                        "data_parallel",
+                                        "sequence_parallel",
+                                        "expert_parallel",
+                                        "zero",
+                                        "recompute",
+                                        "schedule",
+                                        "offload",
+                                        "tensor_overlap",
+                                        "rank_order",
+                                        "transfers",
+                                        "table_parallel",
+                                        "recompute_per",
+                                        "sequence_gathers",
+                                        "stages"};
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -284,22 +315,8 @@ private:
         schedule(value);
       } else if (pair->key.text == "zero") {
         zero(value);
-      } else if (pair->key.text == "offload") {
-        out.offloads =
-            wordsOf(value, diags, "offload", {"none", "optimizer", "activations", "weights"});
-        out.offloadAt = value.range;
-      } else if (pair->key.text == "tensor_overlap") {
-        out.tensorOverlaps = wordsOf(value, diags, "tensor_overlap", {"none", "ring"});
-      } else if (pair->key.text == "rank_order") {
-        out.orders =
-            wordsOf(value, diags, "rank_order", {"tensor_data_pipeline", "tensor_pipeline_data"});
-      } else if (pair->key.text == "transfers") {
-        out.transfers = wordsOf(value, diags, "transfers", {"blocking", "overlapped"});
-        if (out.transfers.size() > 1)
-          diags.error(Code::ChoiceNotAllowed, value.range,
-                      "'transfers' is one of blocking and overlapped: nothing searches for it");
-      } else if (pair->key.text == "table_parallel") {
-        out.tables = wordsOf(value, diags, "table_parallel", {"none", "rows", "columns"});
+      } else if (words(*pair, value)) {
+        continue;
       } else if (llvm::is_contained(keys, pair->key.text)) {
         degree(pair->key, value);
       } else {
@@ -382,95 +399,6 @@ private:
 };
 
 } // namespace
-
-dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,
-                               Diagnostics &diags) {
-  const std::vector<std::string> known{"fp32", "tf32", "bf16", "fp16", "mixed"};
-  if (value.failed())
-    return {};
-  if (auto *word = value.as<Word>())
-    if (mlir::Type element = elementOf(word->text, context))
-      return dnn::PrecisionAttr::get(&context, false, element);
-  auto *call = value.as<CallValue>();
-  if (call && call->name == "mixed") {
-    mlir::Type element, gradients;
-    bool ok = !call->arguments.empty();
-    for (size_t i = 0; i < call->arguments.size(); ++i) {
-      auto &[name, argument] = call->arguments[i];
-      auto *word = argument->as<Word>();
-      mlir::Type type = word ? elementOf(word->text, context) : mlir::Type();
-      if (i == 0 && name.empty() && type && type.getIntOrFloatBitWidth() == 16)
-        element = type;
-      else if (name == "gradients" && type && (type == element || type.isF32()))
-        gradients = type;
-      else
-        ok = false;
-    }
-    if (ok && element)
-      return gradients ? dnn::PrecisionAttr::get(&context, true, element, gradients)
-                       : dnn::PrecisionAttr::get(&context, true, element);
-  }
-  auto *word = value.as<Word>();
-  std::string text = diags.sources().text(value.range).str();
-  if (text.find("fp8") != std::string::npos) {
-    diags
-        .error(Code::NotSupported, value.range,
-               fmt::format("not supported yet: training in '{}'", text))
-        .help("mixed(bf16) and mixed(fp16) are");
-    return {};
-  }
-  diags.error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
-      .suggest(nearest(word   ? word->text
-                       : call ? call->name
-                              : "",
-                       known))
-      .help("fp32, tf32, bf16, fp16, mixed(bf16), mixed(fp16), or mixed(bf16, gradients = fp32)");
-  return {};
-}
-
-std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags) {
-  if (value.failed())
-    return std::nullopt;
-  auto *word = value.as<Word>();
-  if (word)
-    if (auto kind = dnn::symbolizeOptimizerKind(word->text))
-      return *kind;
-  diags
-      .error(Code::UnknownOptimizer, value.range,
-             fmt::format("{} is no optimizer", value.describe()))
-      .suggest(nearest(word ? word->text : "",
-                       std::vector<std::string>{"sgd", "momentum", "adam", "adamw"}))
-      .help("optimizers are sgd, momentum, adam and adamw");
-  return std::nullopt;
-}
-
-std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm::StringRef key,
-                                 const std::vector<std::string> &known) {
-  std::vector<Constant> members{value};
-  if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
-    members = *choice->members;
-  std::vector<std::string> found;
-  for (const Constant &member : members) {
-    if (member.failed())
-      return {};
-    auto *word = member.as<Word>();
-    if (!word || !llvm::is_contained(known, word->text)) {
-      diags
-          .error(Code::UnknownChoice, member.range,
-                 fmt::format("'{}' is one of {}, not {}", key.str(), fmt::join(known, ", "),
-                             member.describe()))
-          .suggest(nearest(word ? word->text : "", known));
-      return {};
-    }
-    if (!llvm::is_contained(found, word->text))
-      found.push_back(word->text);
-  }
-  return found;
-}
-
-std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags) {
-  return wordsOf(value, diags, "recompute", {"none", "selective", "full"});
-}
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
                             Diagnostics &diags, const Lookup &lookup) {

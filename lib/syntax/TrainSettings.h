@@ -21,8 +21,8 @@ struct TrainSettings {
   std::vector<PipelineSchedule> schedules;
   std::vector<int64_t> chunks;
   SourceRange scheduleAt;
-  std::vector<std::string> offloads, tensorOverlaps, orders, transfers,
-      tables; ///< see `TrainingJob`
+  std::vector<std::string> offloads, tensorOverlaps, orders, transfers, tables, recomputePer,
+      gathers, stages; ///< see `TrainingJob`
   SourceRange offloadAt;
   std::optional<Objective> objective;
   SourceRange objectiveAt;

@@ -76,7 +76,7 @@ private:
 
   int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
   bool allowed(const Configuration &c, int64_t groups) const {
-    return p.mayHaveGroups(groups) &&
+    return p.mayHaveGroups(groups) && p.mayHaveStages(groups * c.chunks) &&
            (c.chunks == 1 || (groups > 1 && c.microbatches % groups == 0));
   }
 
@@ -155,6 +155,7 @@ private:
       return INFINITY;
     switch (p.objective) {
     case PlacementObjective::StepTime:
+    case PlacementObjective::Memory: // never: see `proveBound`
       return step;
     case PlacementObjective::Energy:
       return joules;
@@ -162,8 +163,6 @@ private:
       return price * seconds;
     case PlacementObjective::TdpTime:
       return tdp * seconds;
-    case PlacementObjective::Memory: // proved by what fits, see `proveBound`
-      return 0;
     }
     return step;
   }
@@ -220,18 +219,20 @@ private:
   bool tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
     size_t sets = cuts.size();
     table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
-    if (cuts.mayCut(sets - 1, groups))
+    if (cuts.mayCut(sets - 1, groups, groups))
       table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
     for (size_t k = 1; k < table.size(); ++k)
       for (size_t to = sets; to-- > 1;) {
-        if (!table[k - 1][to].empty() && !cuts.mayCut(to, groups - static_cast<int64_t>(k) + 1))
+        if (!table[k - 1][to].empty() &&
+            !cuts.mayCut(to, groups - static_cast<int64_t>(k) + 1, groups))
           table[k - 1][to].clear();
         for (const State &rest : table[k - 1][to])
           for (Id form : c.forms) {
             if (!roomFor(rest.used, form))
               continue;
             for (size_t from = to; from-- > 0;) {
-              if (!cuts.contains(to, from))
+              if (!cuts.contains(to, from) ||
+                  !cuts.mayCut(from, groups - static_cast<int64_t>(k), groups))
                 continue;
               if (++work, spent(share))
                 return false;
@@ -283,7 +284,7 @@ private:
       for (int64_t groups = 1; groups <= most; ++groups)
         if (allowed(c, groups)) {
           State state{std::vector<int64_t>(p.kinds.size()), 0, 0, 0};
-          if (cuts.chain() && c.forms.size() == 1) {
+          if (cuts.chain() && c.forms.size() == 1 && cuts.nearlyEven(groups * c.chunks)) {
             double step = evenStep(p, c, groups, held, work);
             if (std::isinf(step))
               continue; // nothing fits
@@ -347,7 +348,8 @@ private:
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent();
            ++to) {
         ++work;
-        if (!cuts.contains(to, from) || !cuts.mayCut(to, static_cast<int64_t>(at) + 1) ||
+        if (!cuts.contains(to, from) ||
+            !cuts.mayCut(to, static_cast<int64_t>(at) + 1, static_cast<int64_t>(stages)) ||
             (c.chunks > 1 && !even(from, to, stages)) ||
             (c.chunks == 1 && table[stages - at - 1][to].empty()))
           continue;
@@ -366,6 +368,8 @@ private:
 
   /// Interleaved stages differ by one layer at most.
   bool even(size_t from, size_t to, size_t stages) const {
+    if (p.evenly)
+      return true;
     size_t size = cuts.layers(from, to).size(), each = p.layers.size() / stages;
     return size == each || (size == each + 1 && p.layers.size() % stages != 0);
   }

@@ -126,8 +126,16 @@ PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
       follows[edge.to] = 1;
   for (size_t l = 1; l < n; ++l)
     isChain &= follows[l] != 0;
+  auto share = [&] {
+    for (size_t set = 0; problem.evenly && set < count; ++set) {
+      shared.push_back(0);
+      for (Id l = 0; l < n; ++l)
+        shared.back() += has(set, l) && problem.layers[l].of == *problem.evenly;
+    }
+  };
   if (isChain) {
     count = n + 1;
+    share();
     return;
   }
   if (n > 64)
@@ -152,6 +160,7 @@ PlacementCuts::PlacementCuts(const PlacementProblem &problem) {
     return std::pair(std::popcount(a), a) < std::pair(std::popcount(b), b);
   });
   count = sets.size();
+  share();
 }
 
 std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
@@ -166,11 +175,31 @@ std::vector<Id> PlacementCuts::layers(size_t from, size_t to) const {
   return list;
 }
 
-bool PlacementCuts::mayCut(size_t set, int64_t stages) const {
+bool PlacementCuts::mayCut(size_t set, int64_t stages, int64_t all) const {
+  if (!shared.empty() && shared[set] * all != stages * shared.back())
+    return false;
   for (const auto &[stage, under] : pins)
     for (Id l : under)
       if (has(set, l) != (stage ? *stage < stages : has(set, under.front())))
         return false;
+  return true;
+}
+
+bool PlacementCuts::nearlyEven(int64_t stages) const {
+  if (shared.empty())
+    return true;
+  size_t least = (count - 1) / static_cast<size_t>(stages), first = 0, last = 0;
+  for (int64_t s = 1; s <= stages; ++s) { // ends of stage s are between these
+    size_t from = first, until = last;
+    for (first = from + 1; first < size() && !mayCut(first, s, stages);)
+      ++first;
+    for (last = first; s < stages && last + 1 < size() && mayCut(last + 1, s, stages);)
+      ++last;
+    if (s == stages)
+      first = last = size() - 1;
+    if (first < until + least || last > from + least + 1)
+      return false;
+  }
   return true;
 }
 

@@ -21,10 +21,13 @@ public:
     return isChain ? other <= set : (sets[other] & ~sets[set]) == 0;
   }
   std::vector<Id> layers(size_t from, size_t to) const;
-  /// Whether pins let the first `stages` stages have just this set.
-  bool mayCut(size_t set, int64_t stages) const;
-  /// Whether a pin names a stage.
-  bool numbered() const { return pinsNumber; }
+  /// Whether pins and `evenly` let the first `stages` of `all` stages have just this set.
+  bool mayCut(size_t set, int64_t stages, int64_t all) const;
+  /// Whether cuts depend on the number of stages: a pin names one, or they share evenly.
+  bool numbered() const { return pinsNumber || !shared.empty(); }
+  /// Whether all cuts of a chain into so many stages have sizes that differ by one at most: the
+  /// fewest that there are layers for, or one more.
+  bool nearlyEven(int64_t stages) const;
 
 private:
   bool has(size_t set, Id layer) const {
@@ -34,6 +37,7 @@ private:
   std::vector<std::pair<std::optional<int64_t>, std::vector<Id>>> pins; ///< stage, or together
   size_t count = 0;
   std::vector<uint64_t> sets;
+  std::vector<int64_t> shared; ///< by set: layers of the class that stages share evenly
 };
 
 /// A stage in a form, apart from its place in the pipeline.

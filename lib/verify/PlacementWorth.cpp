@@ -65,6 +65,22 @@ private:
 
   void pipeline() {
     bool offered = false, interleaves = plan.schedule == PipelineSchedule::Interleaved;
+    if (!std::any_of(p.groups.begin(), p.groups.end(),
+                     [&](const PlacementProblem::GroupRange &r) {
+                       return groups >= static_cast<uint64_t>(r.fewest) &&
+                              groups <= static_cast<uint64_t>(r.most);
+                     }) &&
+        !p.groups.empty())
+      report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
+    std::vector<size_t> shared;
+    for (const PlacedStage &stage : plan.stages) {
+      shared.push_back(0);
+      for (Id l : stage.layers)
+        shared.back() += p.evenly && l < p.layers.size() && p.layers[l].of == *p.evenly;
+      if (shared.back() != shared.front())
+        report("A0950", fmt::format("stages of {} and of {} layers '{}' are not even",
+                                    shared.front(), shared.back(), p.classes[*p.evenly].name));
+    }
     for (PipelineSchedule schedule : p.schedules)
       offered |= schedule == plan.schedule;
     if (!offered)
@@ -80,6 +96,8 @@ private:
       if (groups < 2 || plan.microbatches % static_cast<int64_t>(groups) != 0)
         report("A0950", fmt::format("{} micro-batches do not interleave on {} groups of devices",
                                     plan.microbatches, groups));
+      if (p.evenly)
+        return;
       auto [fewest, most] = std::minmax_element(
           plan.stages.begin(), plan.stages.end(),
           [](const auto &a, const auto &b) { return a.layers.size() < b.layers.size(); });
@@ -87,13 +105,6 @@ private:
         report("A0950", fmt::format("interleaved stages of {} and of {} layers are not even",
                                     fewest->layers.size(), most->layers.size()));
     }
-    if (!std::any_of(p.groups.begin(), p.groups.end(),
-                     [&](const PlacementProblem::GroupRange &r) {
-                       return groups >= static_cast<uint64_t>(r.fewest) &&
-                              groups <= static_cast<uint64_t>(r.most);
-                     }) &&
-        !p.groups.empty())
-      report("A0950", fmt::format("{} groups of devices in a row are not offered", groups));
   }
 
   /// False: forms or layers cannot be looked up.

@@ -29,7 +29,8 @@ def Shard : Pass<"shard", "::mlir::ModuleOp"> {
   let options = [
     Option<"axis", "axis", "std::string", "\"tensor\"", "name of the axis of devices">,
     Option<"devices", "devices", "int64_t", "2", "devices on the axis">,
-    Option<"sequence", "sequence", "bool", "false", "split what lies between the layers along the sequence">
+    Option<"sequence", "sequence", "bool", "false", "split what lies between the layers along the sequence">,
+    Option<"keepGathered", "keep-gathered", "bool", "false", "keep what is gathered in the forward pass for the backward pass">
   ];
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }

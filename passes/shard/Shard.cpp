@@ -15,7 +15,7 @@ struct Shard : impl::ShardBase<Shard> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>()) {
-      shard::Partitioner partitioner(graph, {axis, devices, sequence});
+      shard::Partitioner partitioner(graph, {axis, devices, sequence, keepGathered});
       if (failed(partitioner.run()))
         return signalPassFailure();
       for (dnn::ParameterOp parameter : partitioner.whole())

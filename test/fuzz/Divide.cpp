@@ -12,6 +12,7 @@ namespace {
 const char *const kPipelines[] = {
     "shard{devices=2}",
     "shard{devices=4 sequence=true}",
+    "shard{devices=2 sequence=true keep-gathered=true}",
     "shard{devices=3}",
     "replicate{devices=2 tables=rows experts=divided}",
     "replicate{devices=4 tables=columns}",

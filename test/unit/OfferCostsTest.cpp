@@ -27,7 +27,9 @@ struct Case {
   PlacementProblem::Cost cost(const LayerUse *whole = nullptr) const {
     FormCosts of;
     of.form = &form, of.batch = 8, of.recomputes = {"none", "full"};
-    of.offloadActivations = activations, of.hostPerByte = perByte;
+    of.keeps = {{0, false}, {1, false}}, of.hostPerByte = perByte;
+    if (activations)
+      of.keeps.insert(of.keeps.end(), {{0, true}, {1, true}});
     return costOf(of, uses, whole);
   }
 };

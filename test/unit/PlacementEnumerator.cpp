@@ -25,6 +25,9 @@ public:
       before_[edge.to] |= Mask(1) << edge.from;
       after_[edge.from] |= Mask(1) << edge.to;
     }
+    for (int l = 0; l < n_; ++l)
+      if (p_.evenly && p_.layers[l].of == *p_.evenly)
+        shared_ |= Mask(1) << l;
     sums_.resize(p_.forms.size() << n_);
     for (Id form = 0; form < p_.forms.size(); ++form)
       for (Mask set = 1; set <= all_; ++set)
@@ -45,9 +48,7 @@ public:
       bool interleaved = schedule == PipelineSchedule::Interleaved;
       for (int64_t v : interleaved ? p_.chunks : std::vector<int64_t>{1})
         for (int64_t p = interleaved ? 2 : 1; p * v <= n_ && v >= (interleaved ? 2 : 1); ++p) {
-          if (!p_.groups.empty() &&
-              std::none_of(p_.groups.begin(), p_.groups.end(),
-                           [&](auto &range) { return range.fewest <= p && p <= range.most; }))
+          if (!p_.mayHaveGroups(p) || !p_.mayHaveStages(p * v))
             continue;
           std::vector<int64_t> counts;
           for (const auto &form : p_.forms)
@@ -199,7 +200,9 @@ private:
       int size = std::popcount(set);
       if ((after == 0 ? set != left : std::popcount(left) - size < after) || !pinsAllow(s, set))
         continue;
-      if (chunks_ > 1 && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
+      if (std::popcount(set & shared_) * stages_ != std::popcount(shared_))
+        continue;
+      if (chunks_ > 1 && !p_.evenly && (size < n_ / stages_ || size > (n_ + stages_ - 1) / stages_))
         continue;
       Mask needs = 0;
       for (Mask rest = set; rest; rest &= rest - 1)
@@ -465,7 +468,7 @@ private:
   const PlacementProblem &p_;
   const EnumeratorOptions &options_;
   int n_;
-  Mask all_;
+  Mask all_, shared_ = 0; ///< `shared_`: layers that stages share evenly
   std::array<Mask, Layers> before_{}, after_{};
   std::vector<Sum> sums_;       ///< [form << n | layers]
   std::vector<int64_t> output_; ///< [layer << n | readers]: bytes

@@ -43,6 +43,9 @@ inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
   }
   if (one(6))
     problem.leastStep = below(1000);
+  if (one(4))
+    problem.evenly =
+        problem.layers[static_cast<size_t>(below(static_cast<int64_t>(problem.layers.size())))].of;
   if (one(3))
     for (size_t f = 0; f < problem.forms.size(); ++f)
       if (PlacementProblem::Form &form = problem.forms[f]; form.data > 1) {

@@ -170,6 +170,19 @@ private:
       space.recomputes = {"none", "selective", "full"};
       assume("recompute: none, selective or full for each layer");
     }
+    space.equalStages = llvm::is_contained(job_.stages, "equal");
+    space.keepsAlike = llvm::is_contained(job_.recomputePer, "model");
+    if (llvm::is_contained(job_.gathers, "kept")) {
+      std::vector<std::string> kept;
+      for (const std::string &policy : space.recomputes)
+        if (policy != "full") // nothing gathered is left to keep
+          kept.push_back(policy + kGathered);
+      if (llvm::is_contained(job_.gathers, "again"))
+        kept.insert(kept.end(), space.recomputes.begin(), space.recomputes.end());
+      else if (llvm::is_contained(space.recomputes, "full"))
+        kept.push_back("full");
+      space.recomputes = std::move(kept);
+    }
     if (job_.zero.empty()) {
       space.zero = {0, 1};
       assume("zero: 0 or 1");

@@ -268,14 +268,16 @@ mlir::Operation *Session::trainingGraph(const std::string &policy, std::optional
   model->moveBefore(own->getBody(), own->getBody()->end());
   std::string build =
       "inline-single-repeats,build-training-graph,dnn.training_graph(gather-gradients)";
-  if (policy != "none")
-    build = "recompute{policy=" + policy + "}," + build;
+  llvm::StringRef again = policy;
+  bool keepGathered = again.consume_back(kGathered);
+  if (again != "none")
+    build = "recompute{policy=" + again.str() + "}," + build;
   build = "expand-recurrent," + build;
   const Degrees &degrees = given ? *given : theJob->degrees;
   std::string share; // what one of the devices does, by the passes that anybody can run
   if (degrees.tensor > 1)
-    share = fmt::format("shard{{axis=tensor devices={} sequence={}}}", degrees.tensor,
-                        degrees.sequence);
+    share = fmt::format("shard{{axis=tensor devices={} sequence={} keep-gathered={}}}",
+                        degrees.tensor, degrees.sequence, keepGathered);
   if (degrees.data > 1)
     share +=
         fmt::format("{}replicate{{axis=data devices={} experts={} tables={}}}",
