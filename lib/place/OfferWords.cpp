@@ -117,12 +117,16 @@ Issue nothingDivides(const OfferRequest &request, const PlacementProblem &proble
   for (const PlacementProblem::Kind &kind : problem.kinds)
     devices = std::max(devices, kind.devices);
   return {"A0946",
-          fmt::format("no choice of tensor_parallel {}, data_parallel {} and micro-batch {} "
+          fmt::format("no choice of tensor_parallel {}, data_parallel {}{} and micro-batch {} "
                       "divides the batch of {} among {} devices",
                       fmt::join(tensor, ", "),
                       request.space.data.empty()
                           ? std::string("any")
                           : fmt::format("{}", fmt::join(request.space.data, ", ")),
+                      request.space.experts == std::vector<int64_t>{1}
+                          ? std::string()
+                          : fmt::format(", expert_parallel {} of them",
+                                        fmt::join(request.space.experts, ", ")),
                       fmt::join(request.space.microbatches, ", "), request.batch, devices),
           request.location,
           {}};

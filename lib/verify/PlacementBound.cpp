@@ -113,6 +113,7 @@ private:
       return INFINITY;
     switch (p.objective) {
     case PlacementObjective::StepTime:
+    case PlacementObjective::Memory: // never: see `proveBound`
       return step;
     case PlacementObjective::Energy:
       return joules;
@@ -120,8 +121,6 @@ private:
       return price * seconds;
     case PlacementObjective::TdpTime:
       return tdp * seconds;
-    case PlacementObjective::Memory: // proved by what fits, see `proveBound`
-      return 0;
     }
     return step;
   }

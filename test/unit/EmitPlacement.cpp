@@ -46,6 +46,10 @@ TEST(EmitPlacement, CertificateComesBackBitForBit) {
                          {"together", {}, 7, true, {}}};
     plan.problem.kinds[0].counted = {"one.accel", 4, 1};
     plan.problem.limits = {1, 0.5, 2, 3, 4};
+    plan.problem.forms[0].expertSyncs = {{1, {{20e6, 80}}}, {4, {{5e6, 70}, {1e6, 90}}}};
+    for (auto &one : plan.problem.classes)
+      if (one.costs[0])
+        one.costs[0]->expertGradients = 77;
     plan.model = "a \"model\" \\ with\nlines";
     auto back = placementFromCertificate(certificate(plan), "placement.json");
     ASSERT_TRUE(bool(back)) << llvm::toString(back.takeError());
@@ -58,6 +62,8 @@ TEST(EmitPlacement, CertificateComesBackBitForBit) {
     EXPECT_TRUE(back->problem.pins[1].together);
     EXPECT_EQ(back->problem.layers.size(), plan.problem.layers.size());
     EXPECT_EQ(back->problem.limits.price, 4);
+    EXPECT_EQ(back->problem.forms[0].expertSyncs[1].ways[1].perByte, 90);
+    EXPECT_EQ(back->problem.classes[0].costs[0]->expertGradients, 77);
     EXPECT_FALSE(back->problem.classes[2].costs.back());
     EXPECT_EQ(back->model, plan.model);
     EXPECT_EQ(back->result.pruned, plan.result.pruned);

@@ -139,6 +139,25 @@ TEST(OfferCosts, ExpertsThatReplicasDivide) {
   EXPECT_EQ(cost.update, 15 + 4); // half of 30 is the experts', the rest is divided
 }
 
+/// The same experts on pairs of 8 replicas: each has 16 bytes of the 32 of their weights, which 4
+/// have, and 8 that all have. Those 4 exchange their gradients, and ZeRO 1 divides their states.
+TEST(OfferCosts, ExpertsThatSomeReplicasDivide) {
+  Case one;
+  LayerUse whole = one.uses.front();
+  for (LayerUse &use : one.uses)
+    use.weights = 8 + 16, use.gradients = 4 + 8, use.states = 24 + 48;
+  one.form.data = 8, one.form.expert = 2;
+  PlacementProblem::Cost cost = one.cost(&whole);
+  EXPECT_EQ(cost.resident, 24 + 12 + 72);
+  EXPECT_EQ(cost.gradients, 4);
+  EXPECT_EQ(cost.expertGradients, 8);
+  one.form.zero = 1;
+  cost = one.cost(&whole);
+  EXPECT_EQ(cost.resident, 24 + 12 + 24 / 8 + 48 / 4);
+  EXPECT_EQ(cost.update, 20 / 4 + 2); // of 30 two thirds are the experts'
+  EXPECT_EQ(cost.expertGradients, 8);
+}
+
 /// A product of 80 ps, then an all-reduce of 40 ps among 4 devices, then one of 100 ps: 30 of 40 ps
 /// go. What the schedule has run beside them before does not go again.
 TEST(RingOverlap, ProductsHideOneCollectiveEach) {

@@ -23,6 +23,7 @@ PlacementProblem wellFormed() {
   p.links.assign(4, {{1, 1}, {2, 2}});
   p.forms.resize(2);
   p.forms[0].data = 2, p.forms[0].syncs = {{1, {{1, 1}}}, {2, {{0, 1}}}};
+  p.forms[0].expertSyncs = {{1, {{1, 1}}}};
   p.forms[1].kind = 1, p.forms[1].microbatch = 2, p.forms[1].gather = {{1, 1}};
   PlacementProblem::Cost cost;
   cost.forward = 1, cost.backward = 2, cost.resident = 10, cost.gradients = 4, cost.weights = 4;
@@ -87,6 +88,10 @@ TEST(PlacementCheck, IdsOutOfRange) {
   EXPECT_EQ(after([](P p) { p.objective = static_cast<PlacementObjective>(5); }),
             "objective 5 is none");
   EXPECT_EQ(after([](P p) { p.forms[0].zero = 4; }), "form 0: stage 4 of ZeRO");
+  EXPECT_EQ(after([](P p) { p.forms[0].expert = 3; }),
+            "form 0: 3 of 2 replicas divide the experts");
+  EXPECT_EQ(after([](P p) { p.forms[0].expert = 0; }),
+            "form 0: 0 of 2 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.forms[0].syncs[1].together = 1; }),
             "form 0: exchange of 1 together after one of 1");
   EXPECT_EQ(
@@ -112,6 +117,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
       [](P p) -> int64_t & { return p.forms[1].data; },
       [](P p) -> int64_t & { return p.forms[1].microbatch; },
       [](P p) -> int64_t & { return p.forms[0].syncs[0].together; },
+      [](P p) -> int64_t & { return p.forms[0].expertSyncs[0].together; },
       [](P p) -> int64_t & { return p.edges[0].bytes; },
       [&](P p) -> int64_t & { return cost(p).forward; },
       [&](P p) -> int64_t & { return cost(p).backward; },
@@ -121,6 +127,7 @@ TEST(PlacementCheck, NumbersOutOfRange) {
       [&](P p) -> int64_t & { return cost(p).residentWeights; },
       [&](P p) -> int64_t & { return cost(p).residentGradients; },
       [&](P p) -> int64_t & { return cost(p).gradients; },
+      [&](P p) -> int64_t & { return cost(p).expertGradients; },
       [&](P p) -> int64_t & { return cost(p).weights; },
       [&](P p) -> int64_t & { return cost(p).keeps[1].again; },
       [&](P p) -> int64_t & { return cost(p).keeps[1].kept; },

@@ -275,7 +275,7 @@ std::optional<PlacementPlan> Session::placement() {
   PlaceOptions how;
   how.gap = search.gap;
   how.stop = search.stop;
-  if (search.progress)
+  if (search.progress && plan.problem.objective == PlacementObjective::StepTime) // told as times
     how.progress = [this](const PlaceProgress &p) {
       search.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
                        static_cast<int64_t>(std::min(p.bound, 0x1p61))});
