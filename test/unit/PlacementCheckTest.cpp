@@ -23,7 +23,7 @@ PlacementProblem wellFormed() {
   p.links.assign(4, {{1, 1}, {2, 2}});
   p.forms.resize(2);
   p.forms[0].data = 2, p.forms[0].syncs = {{1, {{1, 1}}}, {2, {{0, 1}}}};
-  p.forms[0].expertSyncs = {{1, {{1, 1}}}};
+  p.forms[0].expertSyncs = {{1, {{1, 1}}}, {2, {{0, 1}}}};
   p.forms[1].kind = 1, p.forms[1].microbatch = 2, p.forms[1].gather = {{1, 1}};
   PlacementProblem::Cost cost;
   cost.forward = 1, cost.backward = 2, cost.resident = 10, cost.gradients = 4, cost.weights = 4;
