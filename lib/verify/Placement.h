@@ -6,7 +6,7 @@ namespace accord {
 
 struct PlacementProof {
   /// Steps of the proof of the bound: cuts, stages and plans looked at.
-  uint64_t effort = 20'000'000;
+  uint64_t effort = 60'000'000;
   /// Passes and transfers of the plan's step.
   double passes = 2e7;
 };

@@ -176,6 +176,10 @@ private:
   /// alone.
   bool tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
     size_t sets = cuts.size();
+    // Hopeless ones would use up what proves others.
+    if (static_cast<double>(sets * sets) * static_cast<double>(groups) >
+        static_cast<double>(effort) / 8)
+      return false;
     table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
     if (cuts.mayCut(sets - 1, groups, groups))
       table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
