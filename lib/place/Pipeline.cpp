@@ -280,9 +280,17 @@ std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t gro
 }
 
 std::vector<int64_t> inFlightOf(const PipelineShape &shape) {
+  std::vector<std::vector<std::vector<int64_t>>> all;
+  for (int64_t g = 0; g < shape.groups; ++g)
+    all.push_back(heldOf(shape, g));
+  return inFlightOf(shape, all);
+}
+
+std::vector<int64_t> inFlightOf(const PipelineShape &shape,
+                                const std::vector<std::vector<std::vector<int64_t>>> &byGroup) {
   std::vector<int64_t> most(static_cast<size_t>(shape.groups * shape.chunks));
   for (int64_t g = 0; g < shape.groups; ++g)
-    for (const auto &held : heldOf(shape, g))
+    for (const auto &held : byGroup[static_cast<size_t>(g)])
       for (size_t c = 0; c < held.size(); ++c) {
         int64_t &mine = most[c * static_cast<size_t>(shape.groups) + static_cast<size_t>(g)];
         mine = std::max(mine, held[c]);

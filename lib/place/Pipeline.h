@@ -39,6 +39,9 @@ std::vector<PipelinePass> passesOf(const PipelineShape &shape, int64_t group);
 std::vector<std::vector<int64_t>> heldOf(const PipelineShape &shape, int64_t group);
 /// Of each stage by itself: the most that `heldOf` has for it. Chunks do not peak together.
 std::vector<int64_t> inFlightOf(const PipelineShape &shape); ///< by stage
+/// The same, of what `heldOf` says of each group.
+std::vector<int64_t> inFlightOf(const PipelineShape &shape,
+                                const std::vector<std::vector<std::vector<int64_t>>> &byGroup);
 /// When a group's chunks hold most bytes, where each keeps `kept` of a micro-batch: one of
 /// `heldOf`, of equal ones that with most of the first chunk, then of the next.
 std::vector<int64_t> peakOf(const std::vector<std::vector<int64_t>> &held,

@@ -172,4 +172,21 @@ Keeps::Options Keeps::options(Id form, const std::vector<Part> &parts, const Hel
   return options;
 }
 
+const std::vector<Held> &Keeps::held(const PipelineShape &shape) {
+  constexpr size_t Most = 4'000'000;
+  std::array<int64_t, 4> key{static_cast<int64_t>(shape.schedule), shape.groups, shape.chunks,
+                             shape.microbatches};
+  if (auto found = held_.find(key); found != held_.end())
+    return found->second;
+  if (numbers_ > Most)
+    held_.clear(), numbers_ = 0;
+  std::vector<Held> &all = held_[key];
+  for (int64_t g = 0; g < shape.groups; ++g) {
+    all.push_back(heldOf(shape, g));
+    for (const auto &moment : all.back())
+      numbers_ += moment.size();
+  }
+  return all;
+}
+
 } // namespace accord::placing

@@ -1,6 +1,8 @@
 // What each layer of a device group keeps for its backward pass, within the memory of a device.
 #pragma once
+#include "lib/place/Pipeline.h"
 #include "lib/place/PlaceSpace.h"
+#include <array>
 #include <unordered_map>
 
 namespace accord::placing {
@@ -46,8 +48,13 @@ public:
   Options options(Id form, const std::vector<Part> &parts, const Held &held, int64_t memory,
                   Which which);
 
+  /// What the groups of a pipeline hold (`heldOf`), by group: configurations differ in little else.
+  const std::vector<Held> &held(const PipelineShape &shape);
+
 private:
   const Space &space_;
+  std::map<std::array<int64_t, 4>, std::vector<Held>> held_;
+  size_t numbers_ = 0;                          ///< in `held_`
   std::unordered_map<uint64_t, int64_t> cache_; ///< -1: nothing fits
 };
 

@@ -9,11 +9,9 @@ Shape::Shape(const Space &space, Keeps &keeps, const Configuration &configuratio
       answer_(answer), groups_(configuration.fewest),
       stages_(configuration.fewest * configuration.chunks),
       microbatches_(configuration.microbatches),
-      inFlight_(
-          inFlightOf({configuration.schedule, groups_, configuration.chunks, microbatches_})) {
-  for (int64_t g = 0; g < groups_; ++g)
-    held_.push_back(
-        heldOf({configuration.schedule, groups_, configuration.chunks, microbatches_}, g));
+      held_(keeps.held({configuration.schedule, groups_, configuration.chunks, microbatches_})),
+      inFlight_(inFlightOf({configuration.schedule, groups_, configuration.chunks, microbatches_},
+                           held_)) {
   for (Id form : configuration.forms)
     rates_.push_back(ratesOf(problem_, form));
   least_ = rates_[0];
