@@ -1,6 +1,7 @@
 #include "lib/emit/PlacementSummary.h"
 #include "lib/emit/PlacementFigures.h"
 #include "lib/emit/PlacementJson.h"
+#include "lib/emit/SummaryLines.h"
 #include "lib/emit/TextTable.h"
 #include "lib/support/Diagnostics.h"
 #include <algorithm>
@@ -16,19 +17,6 @@ std::string words(std::string text) {
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
 }
-
-class Lines {
-public:
-  explicit Lines(const TextStyle &style) : style(style) {}
-  void add(const std::string &label, const std::string &value) {
-    std::string pad(label.size() < 14 ? 14 - label.size() : 1, ' ');
-    text += "  " + inked(style, Ink::Dim, label) + pad + value + "\n";
-  }
-  std::string text;
-
-private:
-  const TextStyle &style;
-};
 
 std::string scheduleText(const Placement &placement) {
   switch (placement.schedule) {

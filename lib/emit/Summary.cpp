@@ -2,6 +2,7 @@
 #include "lib/analysis/WhatHelps.h"
 #include "lib/emit/Metrics.h"
 #include "lib/emit/PlanJson.h"
+#include "lib/emit/SummaryLines.h"
 #include "lib/emit/TextTable.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cmath>
@@ -19,19 +20,6 @@ std::string powerText(Watts power, const Machine &machine) {
   return formatSi(power.value, "W") +
          (machine.tdp.value > 0 ? " of " + formatSi(machine.tdp.value, "W") : "");
 }
-
-class Lines {
-public:
-  explicit Lines(const TextStyle &style) : style(style) {}
-  void add(const std::string &label, const std::string &value) {
-    std::string pad(label.size() < 14 ? 14 - label.size() : 1, ' ');
-    text += "  " + inked(style, Ink::Dim, label) + pad + value + "\n";
-  }
-  std::string text;
-
-private:
-  const TextStyle &style;
-};
 
 } // namespace
 

@@ -1,7 +1,7 @@
 // Searches for the best design of a space. What a design is worth is the business of a
 // `MiningProblem`; strategies see no machine.
 #pragma once
-#include "lib/model/Design.h"
+#include "lib/model/MiningPlan.h"
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -32,23 +32,6 @@ struct MiningOptions {
   unsigned threads = 1; ///< the answer does not depend on it
   const std::atomic<bool> *stop = nullptr;
   std::function<void(double incumbent, double bound)> progress;
-};
-
-/// Where a search stood.
-struct MiningMoment {
-  uint64_t evaluations = 0, bounds = 0;
-  double incumbent = 0, bound = 0;
-};
-
-struct MiningResult {
-  std::string strategy;
-  std::optional<Design> best;
-  double value = 0; ///< infinite without a design
-  double bound = 0; ///< no design of the space is worth less; 0: not known
-  uint64_t evaluations = 0, bounds = 0;
-  std::vector<MiningMoment> moments; ///< whenever incumbent or bound changed
-  std::string proof;                 ///< what proves the bound
-  double gap() const { return best && value > 0 ? (value - bound) / value : 0; }
 };
 
 /// Best first over boxes: the one of the least bound is halved, a design of the least bound is

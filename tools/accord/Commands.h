@@ -12,6 +12,7 @@ void addCompile(CLI::App &app, int &status);
 void addEstimate(CLI::App &app, int &status);
 void addLatency(CLI::App &app, int &status);
 void addSchedule(CLI::App &app, int &status);
+void addMine(CLI::App &app, int &status);
 void addPlace(CLI::App &app, int &status);
 void addVerify(CLI::App &app, int &status);
 void addExplain(CLI::App &app, int &status);

@@ -26,12 +26,6 @@
 namespace accord {
 namespace {
 
-SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
-  if (auto file = diags.sources().find(location.file))
-    return diags.sources().at(*file, {location.line, location.column});
-  return {};
-}
-
 /// What a pass complains about: its messages carry no code.
 Code codeOfPass(llvm::StringRef message, bool withPassesOfTheUser) {
   if (message.contains("does not reach the loss") || message.contains("is a step function"))
@@ -47,6 +41,12 @@ Code codeOf(llvm::StringRef number) {
 }
 
 } // namespace
+
+SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location) {
+  if (auto file = diags.sources().find(location.file))
+    return diags.sources().at(*file, {location.line, location.column});
+  return {};
+}
 
 /// The catalogue lies beside the folder of the program, in the build tree as when installed;
 /// ACCORD_CATALOG beats it.
@@ -149,61 +149,19 @@ bool Session::prepare() {
   theProgram->reportUnused();
   if (diags.hasErrors())
     return false;
-  mlir::FailureOr<Machine> machine = mlir::failure();
-  {
-    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
-      SourceRange named = rangeOf(diags, sourceOf(target.getLoc()));
-      reportMachineProblem(d, diags, named);
-      return mlir::success();
-    });
-    machine = machineFrom(target);
+  if (options.mines) {
+    theSpace = target;
+  } else {
+    if (!prepareMachine(target))
+      return false;
+    if (options.elaborate.placement && theProgram->cluster() ? !prepareGroups() : !prepareCluster())
+      return false;
   }
-  if (mlir::failed(machine)) {
-    if (!diags.hasErrors())
-      diags.error(Code::InternalError, {}, "the machine cannot be used");
-    return false;
-  }
-  theMachine = *machine;
-  if (options.elaborate.placement && theProgram->cluster() ? !prepareGroups() : !prepareCluster())
-    return false;
   theSequence = theProgram->parameter(*theJob, "seq");
   recompute = theJob->recomputes.front();
   for (const std::string &candidate : theJob->recomputes)
     if (!trainingGraph(candidate, std::nullopt))
       return false;
-  return true;
-}
-
-/// The cluster as plain data, if the target is one, and whether it has as many devices as the job
-/// needs.
-bool Session::prepareCluster() {
-  accel::ClusterOp op = theProgram->cluster();
-  if (!op)
-    return true;
-  auto cluster = clusterFrom(op, theMachine);
-  if (auto *issue = std::get_if<Issue>(&cluster)) {
-    report(*issue);
-    return false;
-  }
-  theCluster = std::move(std::get<Cluster>(cluster));
-  int64_t has = theCluster->fabric.devices(), needs;
-  const Degrees &degrees = theJob->degrees;
-  if (__builtin_mul_overflow(degrees.tensor, degrees.data, &needs) || needs > has) {
-    SourceRange at;
-    for (const DegreeChoice &choice : theJob->parallel)
-      if (choice.key == "tensor_parallel" || choice.key == "data_parallel")
-        at = choice.at;
-    auto error =
-        diags.error(Code::TooFewDevices, at,
-                    fmt::format("tensor_parallel {} x data_parallel {} devices are needed, "
-                                "cluster '{}' has {}",
-                                degrees.tensor, degrees.data, theCluster->name, has));
-    error.note(rangeOf(diags, theCluster->location), "the cluster is declared here");
-    return false;
-  }
-  if (needs < has)
-    theCluster->assumptions.push_back(
-        fmt::format("the step takes {} of the {} devices of '{}'", needs, has, theCluster->name));
   return true;
 }
 

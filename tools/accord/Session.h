@@ -17,6 +17,7 @@ class App;
 }
 
 namespace accord {
+class DesignSpace;
 
 enum Exit : int { kDone = 0, kWrongInput = 1, kInfeasible = 2, kInternal = 3 };
 
@@ -28,6 +29,7 @@ struct Options {
   std::string modelPasses; ///< pipeline run on the model, before the training graph is built
   std::string passes;      ///< pipeline run on the training graph
   bool fuse = false;       ///< run the pass `fuse` after them
+  bool mines = false;      ///< the target is a space of machines
   std::string output = "out";
   unsigned threads = 1;
   unsigned effort = 4;
@@ -76,6 +78,8 @@ public:
   const std::optional<Cluster> &cluster() const { return theCluster; }
   /// Equal devices of the cluster, a group each.
   const std::vector<Cluster> &groups() const { return theGroups; }
+  /// The machines among which one is mined; nothing after errors.
+  std::optional<DesignSpace> designSpace();
   /// Samples of a step that one device takes.
   int64_t batchOfDevice() const { return theJob->batch / theJob->degrees.data; }
   /// The smallest micro-batch that is offered and divides them, else all of them; on a cluster 0
@@ -120,6 +124,7 @@ private:
                                  const std::optional<Degrees> &degrees = {});
   std::optional<WorkGraph> extract(mlir::Operation *graph, const std::string &policy,
                                    int64_t microbatch, int64_t microbatches, std::string &error);
+  bool prepareMachine(mlir::Operation *accelerator);
   bool prepareCluster();
   bool prepareGroups();
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
@@ -132,6 +137,7 @@ private:
   std::unique_ptr<Program> theProgram;
   std::optional<TrainingJob> theJob;
   Machine theMachine;
+  mlir::Operation *theSpace = nullptr; ///< the accelerator with choices that is mined
   std::optional<Cluster> theCluster;
   std::vector<Cluster> theGroups;
   std::optional<Network> theBetween; ///< connects servers of different groups
@@ -140,6 +146,8 @@ private:
   std::map<GraphKey, Built> graphs;
 };
 
+/// Where a location of a file that was read is; of another one nowhere.
+SourceRange rangeOf(Diagnostics &diags, const SourceLocation &location);
 /// Folder of the shipped descriptions.
 std::string catalogFolder();
 /// Writes a file or reports why it cannot be.

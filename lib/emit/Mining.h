@@ -1,0 +1,17 @@
+// Mined designs for people and scripts.
+#pragma once
+#include "lib/emit/Summary.h"
+#include "lib/model/MiningPlan.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+/// What `accord mine` prints.
+std::string miningSummary(const MiningPlan &plan, const std::string &folder,
+                          const TextStyle &style);
+/// By docs/schema/mine.schema.json.
+llvm::json::Value toJson(const MiningPlan &plan);
+/// Strategy, evaluations, bounds, incumbent and bound of every moment of every search, a line each.
+std::string convergenceCsv(const MiningPlan &plan);
+
+} // namespace accord

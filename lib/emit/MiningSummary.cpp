@@ -1,0 +1,90 @@
+#include "lib/emit/Mining.h"
+#include "lib/emit/SummaryLines.h"
+#include "lib/support/Diagnostics.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// In the unit of the metric; ratios have none.
+std::string valueText(const MiningPlan &plan, double value, bool ratio) {
+  if (ratio)
+    return fmt::format("{:.4g} times its own best at worst", value);
+  if (plan.metric == "tdp_time")
+    return fmt::format("{:.4g} W s", value);
+  if (plan.metric == "energy")
+    return formatSi(value, "J");
+  if (plan.metric == "area_time")
+    return fmt::format("{:.4g} mm2 s", value * 1e6);
+  return formatSi(value, "s");
+}
+
+std::string chosenText(const MiningPlan &plan, const MinedDesign &design) {
+  std::string text;
+  for (size_t i = 0; i < design.chosen.size(); ++i)
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", plan.parameters[i].name, design.chosen[i]);
+  return text;
+}
+
+std::string effortText(const MiningResult &result) {
+  return fmt::format("{}: {} designs valued, {} bounds", result.strategy, result.evaluations,
+                     result.bounds);
+}
+
+} // namespace
+
+std::string miningSummary(const MiningPlan &plan, const std::string &folder,
+                          const TextStyle &style) {
+  Lines lines(style);
+  lines.text = inked(style, Ink::Bold, plan.space) +
+               fmt::format(": {} designs of {} parameters\n", plan.size, plan.parameters.size());
+  const MiningResult &result = plan.best.result;
+  if (!plan.best.design) {
+    lines.text += "  " + inked(style, Ink::Red, "no design may be");
+    lines.text += plan.conflict.empty() ? "\n" : ": none keeps '" + plan.conflict + "'\n";
+    lines.add("searched", effortText(result));
+    return lines.text;
+  }
+  bool ratio = plan.blend == "worst_ratio";
+  const MinedDesign &design = *plan.best.design;
+  lines.add("design", chosenText(plan, design));
+  if (design.machine.area.value > 0)
+    lines.add("area", fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres()));
+  if (design.machine.tdp.value > 0)
+    lines.add("power", fmt::format("{:.4g} W TDP", design.machine.tdp.value));
+  for (const MinedStep &step : design.steps) {
+    std::string own = step.ownBest > 0 ? fmt::format(", {:.3g} times its own best design's",
+                                                     step.value / step.ownBest)
+                                       : "";
+    lines.add(step.job,
+              fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"),
+                          step.batch, static_cast<double>(step.batch) / step.step, step.way, own));
+  }
+  std::string value = valueText(plan, result.value, ratio);
+  if (result.bound >= result.value)
+    lines.add("gap", fmt::format("0 %: {}, proven least of the space", value));
+  else if (result.bound > 0)
+    lines.add("gap", fmt::format("{:.3g} %: {}, no design below {}", 100 * result.gap(), value,
+                                 valueText(plan, result.bound, ratio)));
+  else
+    lines.add("gap", fmt::format("not known: {}; --strategy exact proves one", value));
+  lines.add("searched", effortText(result));
+  for (const MinedAnswer &own : plan.own)
+    if (own.design)
+      lines.add("best alone", fmt::format("{}: {} ({})", own.design->name,
+                                          valueText(plan, own.result.value, false),
+                                          chosenText(plan, *own.design)));
+  for (const MinedAnswer &other : plan.compared)
+    lines.add("compared",
+              fmt::format("{}, {}", effortText(other.result),
+                          other.design ? fmt::format("{}, {:.3g} % above the best found",
+                                                     valueText(plan, other.result.value, ratio),
+                                                     100 * (other.result.value / result.value - 1))
+                                       : std::string("no design found")));
+  lines.add("written", folder + "/best.accel");
+  return lines.text;
+}
+
+} // namespace accord

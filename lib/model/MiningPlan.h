@@ -1,0 +1,66 @@
+// Designs that were mined, with all that emitters print: what `accord mine` answers.
+#pragma once
+#include "lib/model/Design.h"
+#include "lib/model/Machine.h"
+#include <optional>
+
+namespace accord {
+
+/// Where a search stood.
+struct MiningMoment {
+  uint64_t evaluations = 0, bounds = 0;
+  double incumbent = 0, bound = 0; ///< infinite: no design yet
+};
+
+struct MiningResult {
+  std::string strategy;
+  std::optional<Design> best;
+  double value = 0; ///< infinite without a design
+  double bound = 0; ///< no design of the space is worth less; 0: not known
+  uint64_t evaluations = 0, bounds = 0;
+  std::vector<MiningMoment> moments; ///< whenever incumbent or bound changed
+  std::string proof;                 ///< what proves the bound
+  double gap() const { return best && value > 0 ? (value - bound) / value : 0; }
+};
+
+/// What one job takes on a design.
+struct MinedStep {
+  std::string job, way; ///< "micro-batch 4, recompute full"
+  int64_t batch = 1;
+  double step = 0;    ///< seconds
+  double joules = 0;  ///< of a step
+  double bytes = 0;   ///< of device memory
+  double value = 0;   ///< of the metric
+  double ownBest = 0; ///< value of the job's own best design; 0: not known
+};
+
+struct MinedDesign {
+  std::string name;                ///< "common", or the job's
+  std::vector<std::string> chosen; ///< by parameter, as written
+  Machine machine;
+  std::vector<MinedStep> steps;
+  std::string text; ///< as a description
+};
+
+/// One search, and the design that it found.
+struct MinedAnswer {
+  MiningResult result;
+  std::optional<MinedDesign> design;
+};
+
+struct MiningPlan {
+  std::string space, size; ///< its name and number of designs
+  std::string metric;      ///< "step_time", …
+  std::string blend;       ///< "sum", "worst_ratio"; empty: one job
+  std::vector<DesignParameter> parameters;
+  std::vector<std::string> requirements;
+  MinedAnswer best;                  ///< of all jobs
+  std::vector<MinedAnswer> own;      ///< several jobs: of each alone
+  std::vector<MinedAnswer> compared; ///< other strategies on the same problem
+  std::string conflict;              ///< a requirement that no design keeps; with its place
+  SourceLocation conflictAt;
+  std::vector<std::string> assumptions;
+  std::string version;
+};
+
+} // namespace accord

@@ -1,0 +1,238 @@
+#include "tools/accord/Mine.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/Mining.h"
+#include "lib/mine/Blend.h"
+#include "lib/support/Version.h"
+#include "tools/accord/SolveWatch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+std::optional<MiningMetric> metricOf(const MineOptions &options, Session &session) {
+  for (MiningMetric metric : {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy,
+                              MiningMetric::AreaTime})
+    if (options.metric == name(metric))
+      return metric;
+  switch (session.job().objective) {
+  case Objective::Throughput:
+  case Objective::StepTime:
+    return MiningMetric::StepTime;
+  case Objective::TdpTime:
+    return MiningMetric::TdpTime;
+  case Objective::Energy:
+    return MiningMetric::Energy;
+  case Objective::Memory:
+  case Objective::Price:
+    break;
+  }
+  session.diagnostics()
+      .error(Code::NotSupported, session.job().objectiveAt,
+             fmt::format("not supported yet: mining for least {}", name(session.job().objective)))
+      .help("say what is made least with --metric");
+  return std::nullopt;
+}
+
+class Mining {
+public:
+  explicit Mining(const MineOptions &options) : options_(options) {}
+
+  int run() {
+    auto asked = SolveWatch::asked(options_.limits.gap, options_.limits.timeLimit);
+    if (auto *wrong = std::get_if<std::string>(&asked))
+      return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
+    auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
+    if (int status = prepare(); status != kDone)
+      return status;
+    SolveWatch watch("mining", {true, seconds});
+    search_.gap = gap;
+    search_.seed = options_.seed;
+    search_.threads = options_.session.threads;
+    search_.stop = watch.stop();
+    if (options_.evaluations)
+      search_.evaluations = options_.evaluations;
+    searchAll();
+    return write();
+  }
+
+private:
+  Session &first() { return *sessions_.front(); }
+
+  int prepare() {
+    for (const std::string &file : options_.files) {
+      Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
+      one.file = file;
+      one.mines = true;
+      Session &session = *sessions_.emplace_back(std::make_unique<Session>(one));
+      if (!session.prepare())
+        return session.finish(kWrongInput, "mine");
+      if (&session == &first()) {
+        space_ = session.designSpace();
+        if (!space_)
+          return session.finish(kWrongInput, "mine");
+        auto metric = metricOf(options_, session);
+        if (!metric)
+          return session.finish(kWrongInput, "mine");
+        metric_ = *metric;
+      }
+      if (!addJob(session))
+        return session.finish(kWrongInput, "mine");
+    }
+    return kDone;
+  }
+
+  /// The job, for each micro-batch and recomputation that it offers.
+  bool addJob(Session &session) {
+    SingleDeviceRequest request = session.request();
+    MiningJob &job = *jobs_.emplace_back(std::make_unique<MiningJob>());
+    job.name = session.job().name;
+    for (int64_t microbatch : request.microbatches)
+      for (const std::string &policy : request.recomputes) {
+        if (request.batch % microbatch != 0)
+          continue;
+        auto work = request.instantiate(microbatch, request.batch / microbatch, policy);
+        if (auto *issue = std::get_if<Issue>(&work)) {
+          session.report(*issue);
+          return false;
+        }
+        job.ways.push_back(std::make_unique<StepProblem>(
+            *space_, std::move(std::get<WorkGraph>(work)), metric_, request.costModel));
+        job.labels.push_back(fmt::format("micro-batch {}{}", microbatch,
+                                         policy == "none" ? "" : ", recompute " + policy));
+      }
+    batches_.push_back(request.batch);
+    if (!job.ways.empty())
+      return true;
+    session.diagnostics().error(
+        Code::BatchNotDivisible, session.job().microbatchAt,
+        fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
+    return false;
+  }
+
+  void searchAll() {
+    MiningStrategy strategy = miningStrategy(options_.strategy);
+    plan_.space = space_->name();
+    plan_.size = space_->size();
+    plan_.metric = name(metric_);
+    plan_.parameters = space_->parameters();
+    plan_.version = ACCORD_VERSION;
+    for (const DesignRequirement &requirement : space_->requirements())
+      plan_.requirements.push_back(requirement.text);
+    std::vector<MiningJob *> all;
+    for (auto &job : jobs_)
+      all.push_back(job.get());
+    bool ratio = all.size() > 1 && options_.blend == "worst_ratio";
+    if (all.size() > 1)
+      plan_.blend = options_.blend;
+    if (ratio)
+      for (MiningJob *job : all) {
+        BlendProblem alone({job}, MiningBlend::Sum);
+        MinedAnswer answer{strategy(alone, search_), {}};
+        if (answer.result.best)
+          job->best = answer.result.value, answer.design = designed(job->name, *answer.result.best);
+        plan_.own.push_back(std::move(answer));
+      }
+    BlendProblem problem(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+    plan_.best.result = strategy(problem, search_);
+    if (const auto &best = plan_.best.result.best)
+      plan_.best.design = designed(all.size() > 1 ? "common" : all.front()->name, *best);
+    else
+      explain();
+    if (!options_.compare)
+      return;
+    MiningOptions equal = search_;
+    equal.evaluations = std::max<uint64_t>(1, plan_.best.result.evaluations);
+    for (const std::string &other : miningStrategies())
+      if (other != options_.strategy) {
+        MinedAnswer answer{miningStrategy(other)(problem, equal), {}};
+        if (answer.result.best)
+          answer.design = designed(other, *answer.result.best);
+        plan_.compared.push_back(std::move(answer));
+      }
+  }
+
+  /// A requirement that the whole space breaks.
+  void explain() {
+    DesignBox all;
+    for (const DesignParameter &parameter : space_->parameters()) {
+      all.low.push_back(0);
+      all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+    }
+    if (auto broken = space_->broken(all)) {
+      plan_.conflict = space_->requirements()[*broken].text;
+      plan_.conflictAt = space_->requirements()[*broken].location;
+    }
+  }
+
+  MinedDesign designed(const std::string &name, const Design &design) {
+    MinedDesign mined;
+    mined.name = name;
+    auto machine = space_->machine(design);
+    if (auto *known = std::get_if<Machine>(&machine))
+      mined.machine = std::move(*known);
+    for (size_t i = 0; i < design.size(); ++i)
+      mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
+    std::vector<std::string> comments;
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      size_t way = 0;
+      double value = jobs_[j]->value(design, &way);
+      auto step = jobs_[j]->ways[way]->step(design);
+      if (!step || std::isinf(value))
+        continue;
+      bool known = plan_.blend == "worst_ratio" && j < plan_.own.size();
+      mined.steps.push_back({jobs_[j]->name, jobs_[j]->labels[way], batches_[j], step->step,
+                             step->joules, step->bytes, value, known ? jobs_[j]->best : 0});
+      comments.push_back(fmt::format("{}: {} s a step of {}, {}", jobs_[j]->name,
+                                     fmt::format("{:.6g}", step->step), batches_[j],
+                                     jobs_[j]->labels[way]));
+    }
+    mined.text = space_->text(design, comments);
+    return mined;
+  }
+
+  int write() {
+    Diagnostics &diags = first().diagnostics();
+    const std::string &folder = options_.session.output;
+    if (std::error_code problem = llvm::sys::fs::create_directories(folder)) {
+      diags.error(Code::CannotWrite, {},
+                  fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
+      return first().finish(kWrongInput, "mine");
+    }
+    llvm::json::Value document = toJson(plan_);
+    bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
+              writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
+    if (plan_.best.design)
+      ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
+    for (const MinedAnswer &answer : plan_.own)
+      if (answer.design)
+        ok = ok &&
+             writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
+    if (!ok)
+      return first().finish(kWrongInput, "mine");
+    if (options_.session.json)
+      llvm::outs() << jsonText(document) << "\n";
+    else
+      llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(),
+                                    TextStyle::of(llvm::outs()));
+    return first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
+  }
+
+  const MineOptions &options_;
+  std::vector<std::unique_ptr<Options>> own_;
+  std::vector<std::unique_ptr<Session>> sessions_; ///< the first one's space is mined
+  std::optional<DesignSpace> space_;
+  MiningMetric metric_ = MiningMetric::StepTime;
+  std::vector<std::unique_ptr<MiningJob>> jobs_;
+  std::vector<int64_t> batches_;
+  MiningOptions search_;
+  MiningPlan plan_;
+};
+
+} // namespace
+
+int mine(const MineOptions &options) { return Mining(options).run(); }
+
+} // namespace accord

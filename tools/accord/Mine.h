@@ -1,0 +1,20 @@
+// accord mine, after its command line is read.
+#pragma once
+#include "tools/accord/Planning.h"
+#include "tools/accord/Session.h"
+
+namespace accord {
+
+struct MineOptions {
+  std::vector<std::string> files;
+  Options session; ///< of each file; its target is the space
+  std::string strategy = "exact", metric, blend = "worst_ratio";
+  PlanningLimits limits;
+  uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
+  bool compare = false;
+};
+
+/// The exit status.
+int mine(const MineOptions &options);
+
+} // namespace accord

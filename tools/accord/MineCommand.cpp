@@ -1,0 +1,82 @@
+// accord mine: the best design of a space for training jobs.
+#include "lib/mine/Mine.h"
+#include "tools/accord/Commands.h"
+#include "tools/accord/Mine.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord {
+
+void addMine(CLI::App &app, int &status) {
+  auto options = std::make_shared<MineOptions>();
+  CLI::App *command =
+      app.add_subcommand("mine", "Search a design space for the best accelerator for training");
+  command->add_option("file", options->files, "One or several .dnn files")->required();
+  command->add_option("--space", options->session.elaborate.target,
+                      "Accelerator with choices (1..64, pow2 2..128 MiB, {8, 16}): a name of the "
+                      "file, its imports or the catalogue, or FILE.accel[:NAME] (default: what the "
+                      "file trains on)");
+  command
+      ->add_option("--strategy", options->strategy,
+                   fmt::format("{}", fmt::join(miningStrategies(), ", ")))
+      ->check(CLI::IsMember(miningStrategies()))
+      ->capture_default_str();
+  command->add_flag("--compare", options->compare,
+                    "Run all strategies on the same problem, each with as many evaluations as the "
+                    "chosen one took");
+  command
+      ->add_option("--metric", options->metric,
+                   "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
+                   "energy or area_time (default: the objective of the file)")
+      ->check(CLI::IsMember({"step_time", "tdp_time", "energy", "area_time"}));
+  command
+      ->add_option("--blend", options->blend,
+                   "Of several files: worst_ratio (each job against its own best design) or sum")
+      ->check(CLI::IsMember({"worst_ratio", "sum"}))
+      ->capture_default_str();
+  command->add_option("--evaluations", options->evaluations, "Designs valued, at most")
+      ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
+  command->add_option("--seed", options->seed, "Of the strategies that draw")
+      ->capture_default_str();
+  command->add_option("--batch", options->session.elaborate.batch,
+                      "Samples per step (beats the files)");
+  command->add_option("--microbatch", options->session.elaborate.microbatch,
+                      "Samples at a time, or a choice of them (beats the files)");
+  command->add_option("--recompute", options->session.elaborate.recompute,
+                      "none, selective or full, or a choice of them (beats the files)");
+  command->add_option("--train", options->session.elaborate.train,
+                      "Which `train` block, or which model of a file without one");
+  command->add_option("--precision", options->session.elaborate.precision,
+                      "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the files)");
+  command->add_option("--optimizer", options->session.elaborate.optimizer,
+                      "sgd, momentum, adam or adamw (beats the files)");
+  command->add_option("--cost-model", options->session.costModel,
+                      "Cost model by name, built in or from a plugin");
+  command->add_option("--load-pass-plugin", options->session.plugins,
+                      "Shared library with passes or cost models (may be repeated)");
+  command->add_flag("--fuse", options->session.fuse,
+                    "Run element-wise work where its tensor is made");
+  command
+      ->add_option("--threads", options->session.threads, "Threads to use; the result is the same")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--gap", options->limits.gap,
+                      "Stop when the design is proven to be so near the best: 2%");
+  command->add_option("--time-limit", options->limits.timeLimit,
+                      "none, or a time such as '30 s', after which the best design so far is "
+                      "written; it then depends on the machine (default: none)");
+  command
+      ->add_option("-o,--output", options->session.output,
+                   "Folder for mine.json, best.accel, one .accel for each job, convergence.csv")
+      ->capture_default_str();
+  addJson(*command, options->session.json);
+  command->footer(
+      "Example: accord mine bert.dnn --space catalog/spaces.accel:phaze_template -o out/\n"
+      "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
+      "Several jobs: the best design of each alone, then the one whose worst job is "
+      "nearest to its own best.\n"
+      "Ctrl-C writes the best design so far, with its gap.");
+  command->callback([options, &status] { status = mine(*options); });
+}
+
+} // namespace accord

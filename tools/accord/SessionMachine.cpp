@@ -1,0 +1,79 @@
+// What a session's target is: a machine, devices of a cluster, or a space of machines.
+#include "lib/cost/FromAccel.h"
+#include "lib/cost/FromCluster.h"
+#include "lib/mine/DesignSpace.h"
+#include "lib/syntax/ElaborateAccel.h"
+#include "tools/accord/Session.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+bool Session::prepareMachine(mlir::Operation *op) {
+  auto target = llvm::cast<accel::AcceleratorOp>(op);
+  mlir::FailureOr<Machine> machine = mlir::failure();
+  {
+    mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+      SourceRange named = rangeOf(diags, sourceOf(target.getLoc()));
+      reportMachineProblem(d, diags, named);
+      return mlir::success();
+    });
+    machine = machineFrom(target);
+  }
+  if (mlir::failed(machine)) {
+    if (!diags.hasErrors())
+      diags.error(Code::InternalError, {}, "the machine cannot be used");
+    return false;
+  }
+  theMachine = *machine;
+  return true;
+}
+
+std::optional<DesignSpace> Session::designSpace() {
+  auto target = llvm::cast<accel::AcceleratorOp>(theSpace);
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {
+    reportMachineProblem(d, diags, rangeOf(diags, sourceOf(target.getLoc())));
+    return mlir::success();
+  });
+  auto space = DesignSpace::of(target);
+  if (auto *issues = std::get_if<std::vector<Issue>>(&space)) {
+    for (const Issue &issue : *issues)
+      report(issue);
+    return std::nullopt;
+  }
+  return std::move(std::get<DesignSpace>(space));
+}
+
+/// The cluster as plain data, if the target is one, and whether it has as many devices as the job
+/// needs.
+bool Session::prepareCluster() {
+  accel::ClusterOp op = theProgram->cluster();
+  if (!op)
+    return true;
+  auto cluster = clusterFrom(op, theMachine);
+  if (auto *issue = std::get_if<Issue>(&cluster)) {
+    report(*issue);
+    return false;
+  }
+  theCluster = std::move(std::get<Cluster>(cluster));
+  int64_t has = theCluster->fabric.devices(), needs;
+  const Degrees &degrees = theJob->degrees;
+  if (__builtin_mul_overflow(degrees.tensor, degrees.data, &needs) || needs > has) {
+    SourceRange at;
+    for (const DegreeChoice &choice : theJob->parallel)
+      if (choice.key == "tensor_parallel" || choice.key == "data_parallel")
+        at = choice.at;
+    auto error =
+        diags.error(Code::TooFewDevices, at,
+                    fmt::format("tensor_parallel {} x data_parallel {} devices are needed, "
+                                "cluster '{}' has {}",
+                                degrees.tensor, degrees.data, theCluster->name, has));
+    error.note(rangeOf(diags, theCluster->location), "the cluster is declared here");
+    return false;
+  }
+  if (needs < has)
+    theCluster->assumptions.push_back(
+        fmt::format("the step takes {} of the {} devices of '{}'", needs, has, theCluster->name));
+  return true;
+}
+
+} // namespace accord
