@@ -21,7 +21,5 @@ void addEmit(CLI::App &app, int &status);
 void addFormat(CLI::App &app, int &status);
 void addImport(CLI::App &app, int &status);
 void addCalibrate(CLI::App &app, int &status);
-/// Commands whose meaning comes later; each says so by name instead of being unknown.
-void addLater(CLI::App &app, int &status);
 
 } // namespace accord

@@ -50,6 +50,7 @@ int main(int argc, char **argv) {
   accord::addLatency(app, status);
   accord::addSchedule(app, status);
   accord::addPlace(app, status);
+  accord::addMine(app, status);
   accord::addVerify(app, status);
   accord::addExplain(app, status);
   accord::addDiff(app, status);
@@ -57,7 +58,6 @@ int main(int argc, char **argv) {
   accord::addFormat(app, status);
   accord::addImport(app, status);
   accord::addCalibrate(app, status);
-  accord::addLater(app, status);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty())
