@@ -6,6 +6,7 @@
 #include "lib/model/WorkGraph.h"
 
 namespace accord {
+class StepWork;
 
 /// What is made least.
 enum class MiningMetric : uint8_t {
@@ -16,14 +17,19 @@ enum class MiningMetric : uint8_t {
 };
 const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time"
 
-/// One training job.
+/// A step as it may run: a micro-batch size, a recomputation.
+struct MiningWay {
+  std::string label; ///< "micro-batch 4, recompute full"
+  std::shared_ptr<const StepWork> work;
+};
+
+/// One training job; its value on a design is that of the best of its ways.
 struct MiningJob {
   std::string name;
-  WorkGraph graph; ///< a step of `batch` samples
+  std::vector<MiningWay> ways; ///< steps of `batch` samples, at least one
   int64_t batch = 1;
   double weight = 1;
-  double best =
-      0; ///< value of its own best design: jobs are compared by value / best; 0: not known
+  double best = 0; ///< value of its own best design, for `WorstRatio`
 };
 
 /// How values of several jobs become one.
@@ -33,6 +39,8 @@ struct StepValue {
   double step = 0, joules = 0; ///< seconds, joules
   double bytes = 0;            ///< of device memory
   bool fits = true;
+  size_t way = 0;   ///< of a job: the one that is best
+  double value = 0; ///< of the metric; infinite where the design may not be
 };
 
 /// A job's step on a machine is that of `estimate` and `scheduleStep`; its bound is the work of

@@ -1,13 +1,14 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
-#include "lib/mine/Blend.h"
+#include "lib/mine/StepProblem.h"
+#include "lib/mine/StepWork.h"
 #include "lib/support/Version.h"
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace accord {
 namespace {
@@ -70,9 +71,10 @@ private:
       if (!session.prepare())
         return session.finish(kWrongInput, "mine");
       if (&session == &first()) {
-        space_ = session.designSpace();
-        if (!space_)
+        auto space = session.designSpace();
+        if (!space)
           return session.finish(kWrongInput, "mine");
+        space_ = std::make_unique<DesignSpace>(std::move(*space));
         auto metric = metricOf(options_, session);
         if (!metric)
           return session.finish(kWrongInput, "mine");
@@ -87,8 +89,9 @@ private:
   /// The job, for each micro-batch and recomputation that it offers.
   bool addJob(Session &session) {
     SingleDeviceRequest request = session.request();
-    MiningJob &job = *jobs_.emplace_back(std::make_unique<MiningJob>());
+    MiningJob &job = jobs_.emplace_back();
     job.name = session.job().name;
+    job.batch = request.batch;
     for (int64_t microbatch : request.microbatches)
       for (const std::string &policy : request.recomputes) {
         if (request.batch % microbatch != 0)
@@ -98,12 +101,10 @@ private:
           session.report(*issue);
           return false;
         }
-        job.ways.push_back(std::make_unique<StepProblem>(
-            *space_, std::move(std::get<WorkGraph>(work)), metric_, request.costModel));
-        job.labels.push_back(fmt::format("micro-batch {}{}", microbatch,
-                                         policy == "none" ? "" : ", recompute " + policy));
+        job.ways.push_back({fmt::format("micro-batch {}{}", microbatch,
+                                        policy == "none" ? "" : ", recompute " + policy),
+                            std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
       }
-    batches_.push_back(request.batch);
     if (!job.ways.empty())
       return true;
     session.diagnostics().error(
@@ -118,27 +119,28 @@ private:
     plan_.size = space_->size();
     plan_.metric = name(metric_);
     plan_.parameters = space_->parameters();
-    plan_.version = ACCORD_VERSION;
+    plan_.version = kVersion;
     for (const DesignRequirement &requirement : space_->requirements())
       plan_.requirements.push_back(requirement.text);
-    std::vector<MiningJob *> all;
-    for (auto &job : jobs_)
-      all.push_back(job.get());
-    bool ratio = all.size() > 1 && options_.blend == "worst_ratio";
-    if (all.size() > 1)
+    bool several = jobs_.size() > 1, ratio = several && options_.blend == "worst_ratio";
+    if (several)
       plan_.blend = options_.blend;
-    if (ratio)
-      for (MiningJob *job : all) {
-        BlendProblem alone({job}, MiningBlend::Sum);
-        MinedAnswer answer{strategy(alone, search_), {}};
-        if (answer.result.best)
-          job->best = answer.result.value, answer.design = designed(job->name, *answer.result.best);
-        plan_.own.push_back(std::move(answer));
+    for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
+      StepProblem alone(*space_, {jobs_[j]}, metric_, MiningBlend::Sum);
+      MinedAnswer answer{strategy(alone, search_), {}};
+      if (answer.result.best) {
+        jobs_[j].best = answer.result.value;
+        answer.design = designed(jobs_[j].name, alone, {j}, *answer.result.best);
       }
-    BlendProblem problem(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+      plan_.own.push_back(std::move(answer));
+    }
+    StepProblem problem(*space_, jobs_, metric_,
+                        ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
     plan_.best.result = strategy(problem, search_);
+    std::vector<size_t> all(jobs_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
     if (const auto &best = plan_.best.result.best)
-      plan_.best.design = designed(all.size() > 1 ? "common" : all.front()->name, *best);
+      plan_.best.design = designed(several ? "common" : jobs_.front().name, problem, all, *best);
     else
       explain();
     if (!options_.compare)
@@ -149,7 +151,7 @@ private:
       if (other != options_.strategy) {
         MinedAnswer answer{miningStrategy(other)(problem, equal), {}};
         if (answer.result.best)
-          answer.design = designed(other, *answer.result.best);
+          answer.design = designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
   }
@@ -167,7 +169,9 @@ private:
     }
   }
 
-  MinedDesign designed(const std::string &name, const Design &design) {
+  /// `of`: the problem's jobs, as numbers of ours.
+  MinedDesign designed(const std::string &name, StepProblem &problem, const std::vector<size_t> &of,
+                       const Design &design) {
     MinedDesign mined;
     mined.name = name;
     auto machine = space_->machine(design);
@@ -176,18 +180,16 @@ private:
     for (size_t i = 0; i < design.size(); ++i)
       mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
     std::vector<std::string> comments;
-    for (size_t j = 0; j < jobs_.size(); ++j) {
-      size_t way = 0;
-      double value = jobs_[j]->value(design, &way);
-      auto step = jobs_[j]->ways[way]->step(design);
-      if (!step || std::isinf(value))
+    for (size_t i = 0; i < of.size(); ++i) {
+      const MiningJob &job = jobs_[of[i]];
+      auto step = problem.step(i, design);
+      if (!step)
         continue;
-      bool known = plan_.blend == "worst_ratio" && j < plan_.own.size();
-      mined.steps.push_back({jobs_[j]->name, jobs_[j]->labels[way], batches_[j], step->step,
-                             step->joules, step->bytes, value, known ? jobs_[j]->best : 0});
-      comments.push_back(fmt::format("{}: {} s a step of {}, {}", jobs_[j]->name,
-                                     fmt::format("{:.6g}", step->step), batches_[j],
-                                     jobs_[j]->labels[way]));
+      const std::string &way = job.ways[step->way].label;
+      mined.steps.push_back({job.name, way, job.batch, step->step, step->joules, step->bytes,
+                             step->value, of.size() > 1 ? job.best : 0});
+      comments.push_back(
+          fmt::format("{}: {:.6g} s a step of {}, {}", job.name, step->step, job.batch, way));
     }
     mined.text = space_->text(design, comments);
     return mined;
@@ -223,10 +225,9 @@ private:
   const MineOptions &options_;
   std::vector<std::unique_ptr<Options>> own_;
   std::vector<std::unique_ptr<Session>> sessions_; ///< the first one's space is mined
-  std::optional<DesignSpace> space_;
+  std::unique_ptr<DesignSpace> space_;
   MiningMetric metric_ = MiningMetric::StepTime;
-  std::vector<std::unique_ptr<MiningJob>> jobs_;
-  std::vector<int64_t> batches_;
+  std::vector<MiningJob> jobs_;
   MiningOptions search_;
   MiningPlan plan_;
 };

@@ -1,6 +1,7 @@
 // What a session's target is: a machine, devices of a cluster, or a space of machines.
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/FromCluster.h"
+#include "lib/cost/SourceOf.h"
 #include "lib/mine/DesignSpace.h"
 #include "lib/syntax/ElaborateAccel.h"
 #include "tools/accord/Session.h"
