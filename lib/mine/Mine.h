@@ -8,8 +8,11 @@
 
 namespace accord {
 
-/// Values are of an objective that is made least; infinite: the design may not be (a requirement
-/// fails, the step does not fit, no area is known).
+/// Values are of an objective that is made least, 0 or more; infinite: the design may not be (a
+/// requirement fails, the step does not fit, no area is known). NaN and less than 0 are taken for
+/// infinite as a value, for 0 as a bound.
+/// With `MiningOptions::threads` above 1 `bound` and `value` are called from several threads at
+/// once; everything else is called from the thread that called the strategy.
 class MiningProblem {
 public:
   virtual ~MiningProblem() = default;
@@ -22,33 +25,58 @@ public:
   /// What a critical-path search asks of a design: by parameter, by how much of the value more of
   /// it could at most help (0: nothing on the critical path waits for it). Empty: not known.
   virtual std::vector<double> waits(const Design &) { return {}; }
+  /// What values depend on besides the parameters (jobs, metric, versions), in any form: a
+  /// checkpoint of a problem that says something else is refused.
+  virtual std::string digest() { return {}; }
 };
 
 struct MiningOptions {
-  uint64_t evaluations = UINT64_MAX; ///< of `value`, at most
-  uint64_t bounds = UINT64_MAX;      ///< of `bound`, at most
+  uint64_t evaluations = UINT64_MAX;  ///< of `value`, at most
+  uint64_t bounds = UINT64_MAX;       ///< of `bound`, at most
+  uint64_t boxes = uint64_t(1) << 26; ///< held by the exact search, at most; it ends at more
   uint64_t seed = 1;
-  double gap = 0;       ///< of the exact search: stop when proven so near
-  unsigned threads = 1; ///< the answer does not depend on it
-  const std::atomic<bool> *stop = nullptr;
+  double gap = 0;                          ///< of the exact search: stop when proven so near
+  unsigned threads = 1;                    ///< at most 256; nothing in the result depends on it
+  const std::atomic<bool> *stop = nullptr; ///< ends at the next round, with what is known
+  /// At each moment; the incumbent may be infinite.
   std::function<void(double incumbent, double bound)> progress;
+  /// File of the values known, of the exact search: written anew, atomically, after every
+  /// `checkpointEvery` values and at the end. Empty: none.
+  std::string checkpoint;
+  uint64_t checkpointEvery = 256;
+  /// File of an earlier search of the same problem, whose values are taken for known. The result is
+  /// that of an unbroken search (`evaluations` counts what was valued then, too). Empty: none.
+  std::string resume;
 };
 
-/// Best first over boxes: the one of the least bound is halved, a design of the least bound is
-/// valued. Ends when no box is below the best value. Of equal designs the first in the order of
-/// parameters.
+/// Branch and bound, best first over boxes (Land and Doig, Econometrica 28, 1960): of the box of
+/// the least bound every parameter is halved on trial, and the box where that raises the bounds
+/// most (strong branching: Applegate et al., TR95-05, 1995); a design of the least bound is valued.
+/// Ends when no box is below best * (1 - gap). At gap 0 `best` is the first in the order of
+/// parameters of all designs of the least value. Limits and `stop` end it with a bound that holds.
 MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options = {});
-/// Every design, in the order of parameters.
+/// Every design, in the order of parameters. Refused: more than 2^48 without a limit.
 MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &options = {});
+
+// Those below bound the whole space at once, count a design that comes again once, and stop at
+// `kUsualEvaluations` if no limit is set.
+constexpr uint64_t kUsualEvaluations = 2000;
+
 /// Designs drawn evenly, none twice.
 MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options = {});
-/// Simulated annealing (Kirkpatrick et al., Science 220, 1983) over neighbours in one parameter.
+/// Simulated annealing (Kirkpatrick et al., Science 220, 1983) over neighbours in one parameter or
+/// two, of the logarithm of values: from the spread of a sample, cooled geometrically over the
+/// evaluations, back to the best where nothing was found for long.
 MiningResult mineByAnnealing(MiningProblem &problem, const MiningOptions &options = {});
-/// Critical-path mining (WHAM, arXiv 2404.14632): sizes of cores from large to small by halving,
-/// counts that grow where the critical path waits.
+/// Critical-path mining (after WHAM, arXiv 2404.14632): sizes of cores (parameters that end in
+/// rows, cols or lanes) from the largest by halving, a subtree left when it is worse twice; for
+/// each, counts (those that end in count) from the least, and what the critical path waits for
+/// doubled while that helps. Then better neighbours; from several settings of the rest.
 MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &options = {});
-/// Gaussian process on the parameters' numbers, next where mean - deviation is least (Spotlight,
-/// HPCA 2023).
+/// Gaussian process over logarithms of the parameters' numbers, words one-hot (Rasmussen and
+/// Williams, 2006, algorithm 2.1; kernel dot product + RBF + white), next the one of 1,000 random
+/// candidates where mean - deviation is least (Spotlight, HPCA 2023). At most 300 designs if no
+/// limit is set, and 600 of them, the best and the latest, in the process.
 MiningResult mineByBayes(MiningProblem &problem, const MiningOptions &options = {});
 
 /// By name: "exact", "exhaustive", "random", "annealing", "wham", "bayes".

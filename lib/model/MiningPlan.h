@@ -18,8 +18,14 @@ struct MiningResult {
   double value = 0; ///< infinite without a design
   double bound = 0; ///< no design of the space is worth less; 0: not known
   uint64_t evaluations = 0, bounds = 0;
-  std::vector<MiningMoment> moments; ///< whenever incumbent or bound changed
-  std::string proof;                 ///< what proves the bound
+  /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
+  std::vector<MiningMoment> moments;
+  std::string proof;    ///< what proves the bound
+  bool refused = false; ///< nothing was searched: `trouble` says why
+  /// A checkpoint of another problem, one that cannot be read or written; a space too large for the
+  /// strategy. Empty: none.
+  std::string trouble;
+  /// Of the value; 0 without a design.
   double gap() const { return best && value > 0 ? (value - bound) / value : 0; }
 };
 

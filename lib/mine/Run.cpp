@@ -1,0 +1,163 @@
+#include "lib/mine/Run.h"
+#include "lib/mine/Random.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+
+size_t DesignHash::operator()(const Design &design) const {
+  uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a, by words
+  for (uint32_t choice : design)
+    hash = (hash ^ choice) * 0x100000001b3ull;
+  return hash ^ (hash >> 32);
+}
+
+double boundOf(MiningProblem &problem, const DesignBox &box) {
+  double bound = problem.bound(box);
+  return bound > 0 ? bound : 0;
+}
+
+double valueOf(MiningProblem &problem, const Design &design) {
+  double value = problem.value(design);
+  return value >= 0 ? value : INFINITY;
+}
+
+MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::string strategy,
+                     uint64_t usual)
+    : problem_(problem), options_(options),
+      limit_(options.evaluations == UINT64_MAX ? usual : options.evaluations),
+      workers_(options.threads) {
+  result_.strategy = std::move(strategy);
+  result_.value = INFINITY;
+  size_ = designsOf(parameters());
+  DesignBox whole;
+  for (const DesignParameter &parameter : parameters()) {
+    empty_ |= parameter.spelled.empty();
+    whole.low.push_back(0);
+    whole.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+  }
+  if (empty_)
+    result_.bound = INFINITY;
+  else if (options_.bounds > 0)
+    result_.bound = bounds({whole})[0];
+  empty_ |= result_.bound == INFINITY;
+  moment(true);
+}
+
+std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
+  std::vector<double> found(boxes.size());
+  // Threads are woken for microseconds of work, so they take some at a time.
+  constexpr size_t kStretch = 16;
+  workers_.each((boxes.size() + kStretch - 1) / kStretch, [&](size_t stretch) {
+    for (size_t i = stretch * kStretch; i < std::min(boxes.size(), (stretch + 1) * kStretch); ++i)
+      found[i] = boundOf(problem_, boxes[i]);
+  });
+  result_.bounds += boxes.size();
+  return found;
+}
+
+std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
+  std::vector<size_t> fresh;
+  if (!remembers_) {
+    for (size_t i = 0; i < designs.size(); ++i)
+      fresh.push_back(i);
+    return fresh;
+  }
+  std::vector<DesignBox> boxes;
+  KnownDesigns seen;
+  for (size_t i = 0; i < designs.size(); ++i)
+    if (!known_.contains(designs[i]) && seen.emplace(designs[i], 0).second) {
+      fresh.push_back(i);
+      boxes.push_back({designs[i], designs[i]});
+    }
+  if (!screens_ || boxes.size() > boundsLeft())
+    return fresh;
+  std::vector<double> least = bounds(boxes);
+  std::vector<size_t> possible;
+  for (size_t i = 0; i < fresh.size(); ++i) {
+    if (least[i] < INFINITY)
+      possible.push_back(fresh[i]);
+    else
+      known_.emplace(designs[fresh[i]], INFINITY);
+  }
+  return possible;
+}
+
+std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
+  std::vector<size_t> counted = unknown(designs), asked;
+  counted.resize(std::min<uint64_t>(counted.size(), left()));
+  std::vector<double> found(designs.size(), INFINITY);
+  for (size_t i : counted) {
+    if (auto before = earlier_.find(designs[i]); before != earlier_.end())
+      found[i] = before->second;
+    else
+      asked.push_back(i);
+  }
+  workers_.each(asked.size(),
+                [&](size_t i) { found[asked[i]] = valueOf(problem_, designs[asked[i]]); });
+  for (size_t i : counted) {
+    ++result_.evaluations;
+    if (remembers_)
+      known_.emplace(designs[i], found[i]);
+    bool better = found[i] < result_.value;
+    bool earlier = result_.best && found[i] == result_.value && designs[i] < *result_.best;
+    if (better || earlier) {
+      result_.value = found[i];
+      result_.best = designs[i];
+      moment(better);
+    }
+  }
+  for (size_t i = 0; remembers_ && i < designs.size(); ++i)
+    if (auto known = known_.find(designs[i]); known != known_.end())
+      found[i] = known->second;
+  if (saved && !counted.empty())
+    saved(false);
+  return found;
+}
+
+void MiningRun::prove(double bound) {
+  result_.bound = std::max(result_.bound, std::min(bound, result_.value));
+  moment(false);
+}
+
+void MiningRun::moment(bool always) {
+  double bound = std::min(result_.bound, result_.value);
+  if (!result_.moments.empty()) {
+    const MiningMoment &last = result_.moments.back();
+    if (!always && last.incumbent == result_.value &&
+        (bound == last.bound || std::abs(bound - last.bound) <= 1e-4 * std::abs(last.bound)))
+      return;
+  }
+  result_.moments.push_back({result_.evaluations, result_.bounds, result_.value, bound});
+  if (options_.progress)
+    options_.progress(result_.value, bound);
+}
+
+MiningResult MiningRun::finish(std::string proof) {
+  result_.bound = std::min(result_.bound, result_.value);
+  const MiningMoment &last = result_.moments.back();
+  if (last.evaluations != result_.evaluations || last.bounds != result_.bounds ||
+      last.bound != result_.bound)
+    moment(true);
+  result_.proof = std::move(proof);
+  if (saved)
+    saved(true);
+  return std::move(result_);
+}
+
+MiningResult MiningRun::conclude(bool all) {
+  if (all)
+    prove(INFINITY);
+  return finish(result_.bound == INFINITY ? "no design can be"
+                : all                     ? "every design was valued"
+                : result_.bounds > 0      ? "the bound of the whole space"
+                                          : "");
+}
+
+MiningResult MiningRun::refuse(std::string why) {
+  result_.refused = true;
+  result_.trouble = std::move(why);
+  return std::move(result_);
+}
+
+} // namespace accord

@@ -1,0 +1,233 @@
+// Strategies of hardware mining: what holds of all of them, and how near they come.
+#include "lib/mine/Random.h"
+#include "test/unit/MineProblems.h"
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+using namespace accord;
+using namespace accord::test;
+
+namespace {
+
+const std::vector<std::string> kHeuristics = {"random", "annealing", "wham", "bayes"};
+
+class MineEvery : public testing::TestWithParam<std::string> {
+protected:
+  MiningResult mine(MiningProblem &problem, const MiningOptions &options = {}) {
+    return miningStrategy(GetParam())(problem, options);
+  }
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.at(values.size() / 2);
+}
+
+} // namespace
+
+TEST_P(MineEvery, ReturnsADesignOfTheSpaceWithinLimits) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    TableProblem problem(seed);
+    double least = *std::min_element(problem.table.begin(), problem.table.end());
+    for (uint64_t limit : {0, 1, 3, 20, 60}) {
+      MiningOptions options;
+      options.evaluations = limit;
+      options.seed = seed;
+      problem.values = problem.bounds = 0;
+      MiningResult result = mine(problem, options);
+      EXPECT_EQ(result.strategy, GetParam());
+      EXPECT_LE(problem.values, limit);
+      EXPECT_EQ(problem.values, result.evaluations);
+      EXPECT_EQ(problem.bounds, result.bounds);
+      EXPECT_LE(result.bound, least);
+      EXPECT_GE(result.value, least);
+      EXPECT_EQ(result.best.has_value(), std::isfinite(result.value));
+      if (result.best) {
+        ASSERT_EQ(result.best->size(), problem.all.size());
+        for (size_t i = 0; i < problem.all.size(); ++i)
+          EXPECT_LT((*result.best)[i], problem.all[i].spelled.size());
+        EXPECT_EQ(result.value, problem.valueOf(*result.best));
+      }
+      ASSERT_FALSE(result.moments.empty());
+      EXPECT_EQ(result.moments.back().incumbent, result.value);
+      EXPECT_EQ(result.moments.back().bound, result.bound);
+      for (size_t i = 1; i < result.moments.size(); ++i)
+        EXPECT_LE(result.moments[i].incumbent, result.moments[i - 1].incumbent);
+    }
+  }
+}
+
+TEST_P(MineEvery, IsTheSameAgainAndWithThreads) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    MiningOptions options;
+    options.evaluations = 100;
+    options.seed = seed;
+    HardwareProblem a(seed), b(seed);
+    MiningResult one = mine(a, options);
+    options.threads = 3;
+    MiningResult three = mine(b, options);
+    EXPECT_EQ(one.value, three.value);
+    EXPECT_EQ(one.best, three.best);
+    EXPECT_EQ(one.evaluations, three.evaluations);
+    EXPECT_EQ(one.bounds, three.bounds);
+    EXPECT_EQ(one.moments.size(), three.moments.size());
+  }
+}
+
+TEST_P(MineEvery, FindsNothingWhereNothingMayBe) {
+  class Impossible : public TableProblem {
+  public:
+    using TableProblem::TableProblem;
+    double boundIn(const DesignBox &) override { return told ? INFINITY : 1; }
+    bool told = false;
+  } problem(5, 200);
+  for (double &value : problem.table)
+    value = INFINITY;
+  for (bool told : {false, true}) {
+    problem.told = told;
+    MiningResult result = mine(problem);
+    EXPECT_FALSE(result.best);
+    EXPECT_EQ(result.value, INFINITY);
+    EXPECT_EQ(result.gap(), 0);
+    EXPECT_TRUE(result.bound == 1 || result.bound == INFINITY);
+  }
+}
+
+TEST_P(MineEvery, OneDesignAndVastlyMany) {
+  TableProblem one(1);
+  one.all = {numbers("a.count", {2}), numbers("b.rows", {2}), numbers("c", {2})};
+  one.table = {5};
+  MiningResult only = mine(one);
+  EXPECT_EQ(only.best, (Design{0, 0, 0}));
+  EXPECT_EQ(only.value, 5);
+  EXPECT_EQ(only.evaluations, 1u);
+  EXPECT_EQ(only.bound, 5);
+
+  VastProblem vast;
+  MiningOptions options;
+  options.evaluations = 150;
+  MiningResult result = mine(vast, options);
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(result.value, vast.sum(*result.best));
+  EXPECT_EQ(result.bound, 1);
+  EXPECT_LE(result.evaluations, 150u);
+  if (GetParam() == "exhaustive") {
+    options.evaluations = UINT64_MAX;
+    EXPECT_TRUE(mine(vast, options).refused);
+  }
+}
+
+TEST_P(MineEvery, EndsWithoutALimit) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    TableProblem problem(seed, 300);
+    MiningResult result = mine(problem);
+    if (result.evaluations == problem.table.size())
+      EXPECT_EQ(result.bound, result.value);
+  }
+}
+
+TEST_P(MineEvery, StopsWhenTold) {
+  HardwareProblem problem(1);
+  std::atomic<bool> stop = true;
+  MiningOptions options;
+  options.stop = &stop;
+  MiningResult result = mine(problem, options);
+  EXPECT_LE(result.evaluations, 64u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, MineEvery, testing::ValuesIn(miningStrategies()),
+                         [](const auto &info) { return info.param; });
+
+TEST(Mine, NamesOfStrategies) {
+  EXPECT_EQ(miningStrategies().size(), 6u);
+  EXPECT_EQ(miningStrategy("exact"), mineExactly);
+  EXPECT_EQ(miningStrategy("Exact"), nullptr);
+}
+
+TEST(Mine, RandomOrderIsAPermutation) {
+  for (uint64_t size : {1, 2, 3, 4, 5, 16, 17, 1000, 4097}) {
+    Shuffled order(size, size);
+    std::set<uint64_t> seen;
+    size_t fixed = 0;
+    for (uint64_t i = 0; i < size; ++i) {
+      seen.insert(order.at(i));
+      fixed += order.at(i) == i;
+    }
+    EXPECT_EQ(seen.size(), size);
+    EXPECT_LT(*seen.rbegin(), size);
+    if (size > 100)
+      EXPECT_LT(fixed, 12u); // one on average
+  }
+  Shuffled large(uint64_t(1) << 63, 1);
+  std::set<uint64_t> seen;
+  uint64_t upper = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    seen.insert(large.at(i));
+    upper += large.at(i) >= uint64_t(1) << 62;
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+  EXPECT_NEAR(static_cast<double>(upper), 500, 80); // 5 deviations
+}
+
+TEST(Mine, RandomDrawsNoDesignTwice) {
+  class Once : public TableProblem {
+  public:
+    using TableProblem::TableProblem;
+    double valueOf(const Design &design) override {
+      if (!bounding)
+        EXPECT_TRUE(seen.insert(design).second);
+      return TableProblem::valueOf(design);
+    }
+    double boundIn(const DesignBox &box) override {
+      bounding = true;
+      double bound = TableProblem::boundIn(box);
+      bounding = false;
+      return bound;
+    }
+    std::set<Design> seen;
+    bool bounding = false;
+  };
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Once problem(seed, 1500);
+    MiningResult result = mineAtRandom(problem);
+    EXPECT_EQ(problem.seen.size(), problem.table.size());
+    EXPECT_EQ(result.bound, result.value);
+  }
+}
+
+TEST(Mine, NearTheOptimumOfWhatLooksLikeHardware) {
+  std::map<std::string, std::vector<double>> above;
+  std::map<std::string, uint64_t> evaluations;
+  size_t count = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    HardwareProblem problem(seed);
+    MiningResult exact = mineExactly(problem);
+    if (!exact.best)
+      continue;
+    ++count;
+    evaluations["exact"] += exact.evaluations;
+    for (const std::string &name : kHeuristics) {
+      MiningOptions options;
+      options.seed = seed;
+      MiningResult result = miningStrategy(name)(problem, options);
+      EXPECT_GE(result.value, exact.value);
+      EXPECT_LE(result.bound, exact.value);
+      above[name].push_back(result.value / exact.value - 1);
+      evaluations[name] += result.evaluations;
+    }
+  }
+  EXPECT_GT(count, 30u);
+  for (const auto &[name, values] : above) {
+    RecordProperty(name, fmt::format("{:.4f} above in the median, {:.4f} at most", median(values),
+                                     *std::max_element(values.begin(), values.end())));
+    printf("%s %f %f %f evals %f (exact %f)\n", name.c_str(), median(values), values[0],
+           *std::max_element(values.begin(), values.end()), double(evaluations[name]) / count,
+           double(evaluations["exact"]) / count);
+  }
+  EXPECT_LE(median(above["wham"]), 0.05);
+  EXPECT_LE(median(above["annealing"]), 0.05);
+  EXPECT_LE(median(above["bayes"]), 0.05);
+  EXPECT_LT(median(above["bayes"]), median(above["random"]));
+  EXPECT_LT(median(above["wham"]), median(above["random"]));
+}
