@@ -19,6 +19,8 @@ int widthOf(llvm::StringRef type) {
       .Default(1);
 }
 
+} // namespace
+
 bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
   if (memory.portBytesPerCycle <= 0 || clock.value <= 0)
     return true;
@@ -71,8 +73,6 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
                      core.rows, core.cols, core.rows, core.cols);
   return false;
 }
-
-} // namespace
 
 double smallestTileBytes(int64_t rows, int64_t cols, const std::string &dataflow, int operand,
                          int result) {

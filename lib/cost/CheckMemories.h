@@ -18,5 +18,8 @@ double smallestTileBytes(int64_t rows, int64_t cols, const std::string &dataflow
 ///   says `double_buffered = false`.
 bool checkMemories(accel::AcceleratorOp accelerator, const MemoryOrder &order,
                    const Machine &machine);
+/// The same of one memory, and of one core and the memory it reads.
+bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock);
+bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const Memory &memory);
 
 } // namespace accord

@@ -5,7 +5,7 @@
 #include "lib/cost/Area.h"
 #include "lib/cost/CheckMemories.h"
 #include "lib/cost/Energy.h"
-#include "lib/cost/MemoryOrder.h"
+#include "lib/cost/MachineParts.h"
 #include "lib/cost/SourceOf.h"
 
 #include <cmath>
@@ -143,7 +143,8 @@ PerCycle readGeometry(Reader &keys, Core &core) {
   return {};
 }
 
-bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &core) {
+bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree,
+              Core &core) {
   core.name = op.getSymName().str();
   core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
   Reader keys(op, op.getEntries(), core.name, core.origins);
@@ -170,9 +171,9 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, Core &
       types.push_back(core.peak.begin()->first);
     double follows = (geometry.flops * clock).toDouble();
     for (const std::string &type : types)
-      if (auto stated = core.peak.find(type); stated != core.peak.end() && follows > 0 &&
-                                              std::abs(stated->second.value / follows - 1) > 0.01 &&
-                                              !keys.failed)
+      if (auto stated = core.peak.find(type);
+          ratesAgree && stated != core.peak.end() && follows > 0 &&
+          std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
         keys.complain("peak").append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12),
                                      " TFLOP/s of ", type, " for one core by its peak, but ",
                                      fmt::format("{:.6g}", follows / 1e12), " by its ",
@@ -257,74 +258,55 @@ bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
   return !keys.failed;
 }
 
-/// The area that is stated, else that of the parts, once these are known.
-bool readArea(accel::AcceleratorOp accelerator, Machine &machine) {
+/// The area that is stated, else how it follows from the parts.
+bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule) {
   Reader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
-  if (auto stated = keys.get<accel::QuantityAttr>("area")) {
+  if (auto stated = keys.get<accel::QuantityAttr>("area"))
     machine.area = {keys.number("area", stated, 0)};
-    return !keys.failed;
-  }
+  bool isStated = accelerator.getEntries().contains("area");
   for (auto area : accelerator.getBody().getOps<accel::AreaOp>()) {
     Reader parts(area, area.getEntries(), "area", machine.origins);
-    if (auto name = parts.get<StringAttr>("model")) {
-      const AreaModel *model = AreaModel::shipped(name.getValue());
-      if (!model) {
+    auto name = parts.get<StringAttr>("model");
+    if (isStated || keys.failed)
+      break;
+    if (name) {
+      rule.name = name.str();
+      rule.model = AreaModel::shipped(name.getValue());
+      if (!rule.model) {
         emitError(accel::locationOf(area, "model"))
             << "no area model '" << name.getValue()
             << "' is in the catalogue, which has 'catalog/area_45nm'";
         return false;
       }
-      auto sum = model->area(machine);
-      if (auto *issue = std::get_if<Issue>(&sum)) {
-        emitError(accel::locationOf(area, "model"))
-            << "'" << name.getValue() << "' " << issue->message;
-        return false;
-      }
-      machine.area = std::get<SquareMetres>(sum);
       parts.remember("model", name.str());
-      machine.origins["area"] = {
-          fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), name.str()), "",
-          machine.origins["model"].location};
+      rule.origin.location = machine.origins["model"].location;
       continue;
     }
     std::map<std::string, Origin> own; // "mac" of power is another one
     Reader rates(area, area.getEntries(), "area", own);
-    machine.area = areaOfParts(machine, {rates.number("mac"), rates.number("lane"),
-                                         rates.number("sram"), rates.number("fixed")});
-    std::string text;
+    rule.rates = {rates.number("mac"), rates.number("lane"), rates.number("sram"),
+                  rates.number("fixed")};
     for (const auto &[key, origin] : own)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, origin.text);
-    machine.origins["area"] = {text, own.empty() ? "" : own.begin()->second.source,
-                               sourceOf(accel::blockLocation(area))};
+      rule.origin.text +=
+          fmt::format("{}{} {}", rule.origin.text.empty() ? "" : ", ", key, origin.text);
+    rule.origin.source = own.empty() ? "" : own.begin()->second.source;
+    rule.origin.location = sourceOf(accel::blockLocation(area));
     if (rates.failed)
       return false;
   }
-  return true;
-}
-
-/// Energies that the description leaves out, from tables, where it says what it is made in.
-void fillInEnergies(accel::AcceleratorOp accelerator, Machine &machine) {
-  auto node = accelerator.getEntries().getAs<accel::QuantityAttr>("technology");
-  if (!node)
-    return;
-  std::map<std::string, std::string> standards;
-  for (auto memory : accelerator.getBody().getOps<accel::MemoryOp>())
-    if (auto standard = memory.getEntries().getAs<StringAttr>("standard"))
-      standards[memory.getSymName().str()] = standard.str();
-  fillEnergies(machine, node.quantity().value.toDouble(), standards);
+  return !keys.failed;
 }
 
 } // namespace
 
-FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
-  Machine machine;
+bool readHead(accel::AcceleratorOp accelerator, MachineHead &head) {
+  Machine &machine = head.machine;
   machine.name = accelerator.getSymName().str();
   machine.location = sourceOf(accel::blockLocation(accelerator));
   Reader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
-  Rational clock;
   if (auto stated = keys.get<accel::QuantityAttr>("clock")) {
-    clock = stated.quantity().value;
-    machine.clock = Hertz(keys.number("clock", stated, clock));
+    head.clock = stated.quantity().value;
+    machine.clock = Hertz(keys.number("clock", stated, head.clock));
   }
   if (auto fitted = accelerator->getAttrOfType<DictionaryAttr>(kFittedAttribute))
     for (NamedAttribute value : fitted)
@@ -335,19 +317,102 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
   machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
                   Seconds(keys.number("step_cost"))};
   machine.hostBandwidth = BytesPerSecond(keys.number("host_bandwidth"));
+  if (auto node = keys.get<accel::QuantityAttr>("technology"))
+    head.node = node.quantity().value.toDouble();
+  bool good = !keys.failed && readCostModel(accelerator, machine);
+  for (auto power : accelerator.getBody().getOps<accel::PowerOp>())
+    good &= readPower(power, head.clock, machine);
+  return readArea(accelerator, machine, head.area) && good;
+}
+
+FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
+  Memory memory;
+  if (!readMemory(op, clock, memory))
+    return failure();
+  if (node > 0) {
+    std::map<std::string, std::string> standards;
+    if (auto standard = op.getEntries().getAs<StringAttr>("standard"))
+      standards[memory.name] = standard.str();
+    Machine alone;
+    alone.location = sourceOf(accel::blockLocation(op->getParentOp()));
+    alone.memories = {memory};
+    fillEnergies(alone, node, standards);
+    memory = alone.memories[0];
+  }
+  return memory;
+}
+
+FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &order,
+                       bool ratesAgree) {
+  Core core;
+  if (!readCore(op, clock, order, ratesAgree, core))
+    return failure();
+  return core;
+}
+
+std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine) {
+  if (rule.model) {
+    auto sum = rule.model->area(machine);
+    if (auto *issue = std::get_if<Issue>(&sum)) {
+      issue->message = fmt::format("'{}' {}", rule.name, issue->message);
+      return std::move(*issue);
+    }
+    machine.area = std::get<SquareMetres>(sum);
+    machine.origins["area"] = {
+        fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), rule.name), "",
+        rule.origin.location};
+  } else if (rule.rates) {
+    machine.area = areaOfParts(machine, *rule.rates);
+    machine.origins["area"] = rule.origin;
+  }
+  return std::nullopt;
+}
+
+Watts powerAtPeak(const Machine &machine, bool least) {
+  Watts sum = machine.idle;
+  for (const Core &core : machine.cores) {
+    std::vector<std::string> types;
+    for (const auto &[type, peak] : core.peak)
+      types.push_back(type);
+    if (types.empty())
+      types.push_back(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
+    double power = least ? std::numeric_limits<double>::infinity() : 0;
+    for (const std::string &type : types) {
+      double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
+      power = least ? std::min(power, one) : std::max(power, one);
+    }
+    sum += Watts(power * static_cast<double>(core.count));
+  }
+  for (const Memory &memory : machine.memories)
+    sum += Watts(memory.bandwidth.value * memory.energy.value);
+  return sum;
+}
+
+FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
+  MachineHead head;
+  bool good = readHead(accelerator, head);
   FailureOr<MemoryOrder> order = memoryOrder(accelerator);
   if (failed(order))
     return failure();
-  bool good = !keys.failed && readCostModel(accelerator, machine);
-  for (accel::MemoryOp memory : order->memories)
-    good &= readMemory(memory, clock, machine.memories.emplace_back());
-  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
-    good &= readCore(core, clock, *order, machine.cores.emplace_back());
-  for (auto power : accelerator.getBody().getOps<accel::PowerOp>())
-    good &= readPower(power, clock, machine);
-  if (!good || !checkMemories(accelerator, *order, machine) || !readArea(accelerator, machine))
+  Machine machine = head.machine;
+  for (accel::MemoryOp op : order->memories) {
+    FailureOr<Memory> memory = memoryOf(op, head.clock, head.node);
+    good &= succeeded(memory);
+    machine.memories.push_back(succeeded(memory) ? *memory : Memory());
+  }
+  for (auto op : accelerator.getBody().getOps<accel::CoreOp>()) {
+    FailureOr<Core> core = coreOf(op, head.clock, *order);
+    good &= succeeded(core);
+    machine.cores.push_back(succeeded(core) ? *core : Core());
+  }
+  if (!good || !checkMemories(accelerator, *order, machine))
     return failure();
-  fillInEnergies(accelerator, machine);
+  if (std::optional<Issue> issue = applyArea(head.area, machine)) {
+    auto area = *accelerator.getBody().getOps<accel::AreaOp>().begin();
+    emitError(accel::locationOf(area, "model")) << issue->message;
+    return failure();
+  }
+  fillEnergies(machine, head.node); // of the arithmetic: memories have theirs
   return machine;
 }
 

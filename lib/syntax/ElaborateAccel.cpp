@@ -11,8 +11,7 @@ constexpr llvm::StringLiteral kCalibration = "efficiency_from",
                               kMicroarchitecture = "microarchitecture";
 } // namespace
 
-/// Which code the dialect's verifier means: its messages carry none.
-static Code codeOfMachineError(llvm::StringRef message) {
+Code codeOfMachineProblem(llvm::StringRef message) {
   struct Sign {
     const char *words;
     Code code;
@@ -237,6 +236,17 @@ void MachineElaborator::path(const ast::Path &path, const ast::Entry &entry) {
     accel::PathOp::create(builder, at(entry.range), builder.getArrayAttr(stops));
 }
 
+/// A comparison, or several joined by and, or, not.
+static bool isCondition(const Constant &value) {
+  auto *call = value.as<CallValue>();
+  if (!call)
+    return value.as<bool>();
+  if (call->name == "and" || call->name == "or" || call->name == "not")
+    return llvm::all_of(call->arguments,
+                        [](const auto &argument) { return isCondition(*argument.second); });
+  return llvm::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name);
+}
+
 void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   Constant value = evaluate(*rule.expr, diags, lookup);
   if (value.failed())
@@ -247,9 +257,7 @@ void MachineElaborator::rule(const ast::Rule &rule, const ast::Entry &entry) {
   StringAttr label = rule.label.empty() ? StringAttr() : builder.getStringAttr(rule.label.text);
   Location where = at(entry.range);
   if (rule.kind == ast::RuleKind::Require) {
-    auto *call = value.as<CallValue>();
-    if (!value.as<bool>() &&
-        !(call && llvm::is_contained({"<", "<=", ">", ">=", "==", "!="}, call->name)))
+    if (!isCondition(value))
       diags
           .error(Code::NotAConstraint, rule.expr->range,
                  fmt::format("a constraint compares two values, but this is {}", value.describe()))
@@ -334,7 +342,7 @@ void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceR
   };
   std::string text = problem.str();
   auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
-  auto error = diags.error(codeOfMachineError(text), range(problem.getLocation()), message.str());
+  auto error = diags.error(codeOfMachineProblem(text), range(problem.getLocation()), message.str());
   error.suggest(suggestion.take_until([](char c) { return c == '\''; }));
   for (mlir::Diagnostic &note : problem.getNotes())
     error.note(range(note.getLocation()), note.str());

@@ -16,6 +16,8 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
                                   Diagnostics &diags, const Lookup &globals,
                                   llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
+/// Which code a complaint of the dialect or of `machineFrom` has: its words carry none.
+Code codeOfMachineProblem(llvm::StringRef message);
 /// A complaint of the dialect or of `machineFrom` as an error with its code; `otherwise` is where
 /// it has no place.
 void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);

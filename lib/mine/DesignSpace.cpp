@@ -1,0 +1,185 @@
+#include "lib/mine/DesignSpace.h"
+#include "dialects/accel/KeyLocations.h"
+#include "lib/cost/SourceOf.h"
+#include "lib/mine/DesignData.h"
+#include "lib/syntax/ElaborateAccel.h"
+#include "mlir/Parser/Parser.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+/// The description in a context of its own: the caller's may be used, or end, meanwhile.
+OwningOpRef<ModuleOp> copyInto(MLIRContext &context, accel::AcceleratorOp accelerator) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  accelerator->print(stream, OpPrintingFlags().enableDebugInfo().useLocalScope());
+  return parseSourceString<ModuleOp>(text, ParserConfig(&context, /*verifyAfterParse=*/false));
+}
+
+accel::AcceleratorOp onlyOne(ModuleOp module) {
+  return *module.getOps<accel::AcceleratorOp>().begin();
+}
+
+} // namespace
+
+Issue issueOf(mlir::Diagnostic &said) {
+  std::string message = said.str();
+  Issue issue{entryOf(codeOfMachineProblem(message)).number.str(),
+              message,
+              sourceOf(said.getLocation()),
+              {}};
+  for (mlir::Diagnostic &note : said.getNotes())
+    issue.notes.push_back({sourceOf(note.getLocation()), note.str()});
+  return issue;
+}
+
+Issue issueOf(const Problem &problem, SourceLocation location) {
+  std::string message = problem.message;
+  if (!problem.suggestion.empty())
+    message += fmt::format(", did you mean '{}'?", problem.suggestion);
+  return {entryOf(problem.code).number.str(), std::move(message), std::move(location), {}};
+}
+
+DesignSpace::DesignSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+DesignSpace::DesignSpace(DesignSpace &&) noexcept = default;
+DesignSpace::~DesignSpace() = default;
+
+std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::AcceleratorOp accelerator) {
+  std::vector<Issue> issues;
+  auto made = std::make_unique<Data>();
+  Data &data = *made;
+  data.context.disableMultithreading();
+  data.context.loadDialect<accel::AccelDialect>();
+  ScopedDiagnosticHandler handler(&data.context, [&](mlir::Diagnostic &said) {
+    issues.push_back(issueOf(said));
+    return success();
+  });
+  data.module = copyInto(data.context, accelerator);
+  if (!data.module || data.module->getOps<accel::AcceleratorOp>().empty()) {
+    issues.push_back({"A0806",
+                      "the design space cannot be read",
+                      sourceOf(accel::blockLocation(accelerator)),
+                      {}});
+    return issues;
+  }
+  data.working = data.module->clone();
+  data.written = onlyOne(*data.module), data.accelerator = onlyOne(*data.working);
+  data.name = data.written.getSymName().str();
+
+  data.findPlaces(issues);
+  if (data.parameters.empty() && issues.empty())
+    issues.push_back({"A0612",
+                      fmt::format("'{}' leaves nothing to choose: a design space has a choice, "
+                                  "as in 'core tc[pow2 1..64] : tensor'",
+                                  data.name),
+                      sourceOf(accel::blockLocation(accelerator)),
+                      {}});
+  auto order = memoryOrder(data.accelerator);
+  if (!issues.empty() || failed(order))
+    return issues;
+  data.order = *order;
+  data.head.ops = {data.accelerator};
+  for (mlir::Operation &op : data.accelerator.getBody().front())
+    if (isa<accel::PowerOp, accel::AreaOp>(op))
+      data.head.ops.push_back(&op);
+  for (accel::MemoryOp memory : data.order.memories)
+    data.memories.push_back({{memory}, {}, {}});
+  for (auto core : data.accelerator.getBody().getOps<accel::CoreOp>())
+    data.cores.push_back({{core}, {}, {}});
+  for (size_t i = 0; i < data.memories.size(); ++i)
+    data.readMemories.push_back(std::make_unique<BlockCache<Memory>>());
+  for (size_t i = 0; i < data.cores.size(); ++i) {
+    data.readCores.push_back(std::make_unique<BlockCache<Core>>());
+    data.checked.push_back(std::make_unique<BlockCache<bool>>());
+  }
+  data.findSites(issues);
+  data.findRequirements(issues);
+  for (const DesignPlace &place : data.places) // what a choice of memories names
+    if (place.key == "reads")
+      for (Attribute word : cast<accel::ChoiceAttr>(place.value).getValues())
+        if (!isa_and_nonnull<accel::MemoryOp>(SymbolTable::lookupSymbolIn(
+                data.accelerator.getOperation(), cast<FlatSymbolRefAttr>(word))))
+          issues.push_back({"A0104",
+                            fmt::format("'{}' has no memory '{}'", data.name, spellingOf(word)),
+                            data.locationOf(place),
+                            {}});
+  if (!issues.empty())
+    return issues;
+  // What the first and the last design have in common is wrong with the description.
+  DesignBox ends[2];
+  for (const DesignParameter &parameter : data.parameters) {
+    ends[0].low.push_back(0);
+    ends[1].low.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+  }
+  std::optional<Issue> found[2];
+  for (int i = 0; i < 2; ++i) {
+    ends[i].high = ends[i].low;
+    auto machine = data.machine(ends[i], DesignEnd::Design);
+    if (auto *issue = std::get_if<Issue>(&machine))
+      found[i] = *issue;
+  }
+  if (found[0] && found[1] && found[0]->message == found[1]->message)
+    return std::vector<Issue>{*found[0]};
+  return DesignSpace(std::move(made));
+}
+
+const std::string &DesignSpace::name() const { return data_->name; }
+const std::vector<DesignParameter> &DesignSpace::parameters() const { return data_->parameters; }
+const std::vector<DesignRequirement> &DesignSpace::requirements() const {
+  return data_->requirements;
+}
+
+std::string DesignSpace::size() const {
+  llvm::DynamicAPInt all(1);
+  for (const DesignParameter &parameter : data_->parameters)
+    all *= llvm::DynamicAPInt(static_cast<int64_t>(parameter.spelled.size()));
+  return digitsOf(all);
+}
+
+std::optional<uint64_t> DesignSpace::points() const {
+  int64_t all = 1;
+  for (const DesignParameter &parameter : data_->parameters)
+    if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.spelled.size()), &all))
+      return std::nullopt;
+  return static_cast<uint64_t>(all);
+}
+
+Design DesignSpace::at(uint64_t point) const {
+  Design design(data_->parameters.size());
+  for (size_t i = design.size(); i-- > 0;) {
+    uint64_t size = data_->parameters[i].spelled.size();
+    design[i] = static_cast<uint32_t>(point % size);
+    point /= size;
+  }
+  return design;
+}
+
+std::variant<Machine, Issue> DesignSpace::machine(const Design &design) const {
+  return data_->machine({design, design}, DesignEnd::Design);
+}
+
+std::variant<Machine, Issue> DesignSpace::best(const DesignBox &box) const {
+  return data_->machine(box, DesignEnd::Best);
+}
+
+std::optional<size_t> DesignSpace::broken(const Design &design, const Machine &machine) const {
+  DesignFigures figures{{machine.area.value, machine.area.value},
+                        {machine.tdp.value, machine.tdp.value}};
+  for (size_t i = 0; i < data_->conditions.size(); ++i)
+    if (data_->terms.nearly(data_->conditions[i], {design, design}, figures).low < 1)
+      return i;
+  return std::nullopt;
+}
+
+std::optional<size_t> DesignSpace::broken(const DesignBox &box) const {
+  DesignFigures figures = data_->figures(box);
+  for (size_t i = 0; i < data_->conditions.size(); ++i)
+    if (data_->terms.nearly(data_->conditions[i], box, figures).high < 1)
+      return i;
+  return std::nullopt;
+}
+
+} // namespace accord
