@@ -1,22 +1,15 @@
 // Bounds of a step against the step itself, on machines and graphs drawn at random and on networks
 // of the catalogue.
 #include "lib/mine/StepWork.h"
+#include "CatalogueWork.h"
 #include "RandomGraph.h"
 #include "RandomMachine.h"
-#include "dialects/Register.h"
-#include "dialects/accel/AccelDialect.h"
-#include "dialects/dnn/Dnn.h"
-#include "lib/cost/FromAccel.h"
-#include "lib/cost/FromDnn.h"
-#include "lib/syntax/Elaborate.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/train/Passes.h"
 #include <gtest/gtest.h>
 
 namespace accord {
 namespace {
 
+using test::ofCatalogue;
 using testing::Draw, testing::randomMachine, testing::randomOperation;
 
 /// The operations of a random graph get the work of `randomOperation`, a few are fused or of given
@@ -144,41 +137,6 @@ TEST(StepWork, BoundOfTheBestIsBelowThatOfEachMember) {
     ASSERT_GE(work.bound(best, same), bound * (1 - 1e-12)) << i;
   }
   EXPECT_GT(smaller, 500);
-}
-
-/// A network of the catalogue and a machine of it, at one micro-batch.
-std::optional<std::pair<WorkGraph, Machine>> ofCatalogue(const char *file, const char *model,
-                                                         const char *target, int64_t microbatch) {
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  SourceManager sources;
-  Diagnostics diags(sources);
-  ElaborateOptions options;
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
-  options.train = model, options.target = target;
-  options.batch = std::to_string(microbatch);
-  Program program(diags, context, options.catalog + "/" + file, options);
-  auto job = program.job();
-  if (!job || !program.model(*job))
-    return std::nullopt;
-  mlir::PassManager passes(&context);
-  BuildTrainingGraphOptions build;
-  build.precision = "bf16", build.optimizer = "sgd";
-  passes.addPass(createBuildTrainingGraph(build));
-  if (mlir::failed(passes.run(program.module())))
-    return std::nullopt;
-  std::optional<WorkGraph> work;
-  program.module().walk([&](dnn::TrainingGraphOp graph) {
-    std::string error;
-    work = workGraphFrom(graph, microbatch, 1, error);
-  });
-  accel::AcceleratorOp accelerator = program.machine(job->target, {});
-  auto machine = accelerator ? machineFrom(accelerator) : mlir::FailureOr<Machine>();
-  if (!work || mlir::failed(machine))
-    return std::nullopt;
-  return std::pair(std::move(*work), std::move(*machine));
 }
 
 TEST(StepWork, NetworksOfTheCatalogue) {
