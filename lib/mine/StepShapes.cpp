@@ -1,6 +1,7 @@
 #include "lib/mine/StepShapes.h"
 #include "lib/array/LoopRoles.h"
 #include "lib/array/Systolic.h"
+#include "lib/model/Lookups.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -81,6 +82,8 @@ public:
       key.text = "free";
     if (made.kind == StepClass::Kind::Given) // not only its digits
       key.text.append(reinterpret_cast<const char *>(&made.seconds), sizeof made.seconds);
+    made.lookup = lookupRows(op).has_value();
+    key << made.lookup;
     for (uint32_t part : made.parts)
       key << part;
     auto [place, isNew] = classes_.try_emplace(key.text, static_cast<uint32_t>(all.classes.size()));

@@ -27,6 +27,7 @@ struct StepClass {
   double flops = 0;
   double seconds = 0;  ///< of Given
   bool mapped = false; ///< gets tiles where there are memories to tile for
+  bool lookup = false; ///< of rows, which some memories move in whole sectors
 };
 
 struct StepShapes {

@@ -35,6 +35,7 @@ struct Price {
   uint64_t holds = 0; ///< by core: a fused operation has all of its instances
   double work = 0;    ///< of `core`, as seconds of all its instances
   double ofKind = 0;  ///< of all cores of a kind
+  uint64_t fills = 0; ///< by memory: takes all of its bandwidth, on this very machine
   int kind = -1;      ///< 0: tensor, 1: vector
 };
 
@@ -71,6 +72,8 @@ struct StepWork::Data {
 
   double priced(const Machine &machine, const StepBoundOptions &options) const;
   double length(const Part &part, const Machine &machine, Scratch &scratch) const;
+  double together(const Part &part, const Machine &machine, size_t core, size_t memory,
+                  const Scratch &scratch) const;
 };
 
 StepWork::StepWork(WorkGraph graph) : data_(std::make_unique<Data>()) {
@@ -154,6 +157,14 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
     return static_cast<size_t>(core) < options.cores.size() &&
            options.cores[static_cast<size_t>(core)] == what;
   };
+  bool exact = options.exact && options.sameArrays.empty() && options.cores.empty() &&
+               options.memories.empty();
+  // Where time and bytes are not bounds but those of `estimate`.
+  auto fill = [&](const StepClass &what, Price &price, const double *transfers, size_t levels) {
+    for (size_t m = 0; m < std::min<size_t>(levels, 64); ++m)
+      if (!what.mapped && !what.lookup && transfers[m] >= price.time && price.time > 1e-9)
+        price.fills |= uint64_t{1} << m;
+  };
   const StepShapes &shapes = cores.shapes;
   scratch.prices.assign(shapes.classes.size(), {});
   scratch.transfers.assign(shapes.classes.size() * memories, 0);
@@ -166,6 +177,8 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
     if (what.kind == StepClass::Kind::Given) {
       price.time = what.seconds;
       price.core = cores.ofProducts(machine);
+      if (price.core >= 0 && (left(price.core, Left::Time) || left(price.core, Left::Queue)))
+        price.core = -1;
       if (price.core >= 0) {
         const Core &core = machine.cores[static_cast<size_t>(price.core)];
         price.work = core.oneEach && !core.either ? what.seconds / static_cast<double>(core.count)
@@ -192,6 +205,7 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
     double floor = machine.host.kernel.value;
     if (what.kind == StepClass::Kind::Fused) {
       double most = 0;
+      bool sure = true; // of its time
       view.sums.assign(machine.cores.size(), 0);
       for (uint32_t shape : what.parts) {
         const StepCores::Choice &of = view.choices[shapes.shapes[shape].want];
@@ -203,6 +217,7 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
                                   : on.oneEach && !on.either ? time.single
                                                              : time.spread);
         }
+        sure &= of.cores.size() == 1;
         if (of.cores.empty() || of.unknown || !std::isfinite(least))
           continue;
         most = std::max(most, least);
@@ -214,6 +229,8 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
         }
       }
       price.time = joined(most, transfers, levels, links, floor);
+      if (sure && exact && only >= 0)
+        fill(what, price, transfers, levels);
       if (only >= 0 && only < 64 && !left(only, Left::Time) && !left(only, Left::Queue))
         price.holds |= uint64_t{1} << only;
       continue;
@@ -244,6 +261,8 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
     price.core = only, price.work = price.ofKind;
     price.kind =
         machine.cores[static_cast<size_t>(choice.cores[0])].kind == CoreKind::Tensor ? 0 : 1;
+    if (exact && only >= 0 && !machine.cores[static_cast<size_t>(only)].either)
+      fill(what, price, transfers, levels);
     for (int core : choice.cores) // as if there were no queue at any of its kind
       if (left(core, Left::Time) || left(core, Left::Queue))
         price.core = -1, price.ofKind = 0;
@@ -310,6 +329,9 @@ double StepWork::Data::length(const Part &part, const Machine &machine, Scratch 
     longest = std::max(longest, s.loads[r].length(r < nCores ? 1 : whole));
     uses[r] = s.loads[r].seen;
   }
+  for (size_t c = 0; c < nCores; ++c)
+    for (size_t m = 0; m < memories; ++m)
+      longest = std::max(longest, together(part, machine, c, m, s));
   std::array<double, 2> of = {0, 0};
   for (const Core &core : machine.cores)
     of[0] += core.kind == CoreKind::Tensor, of[1] += core.kind == CoreKind::Vector;
@@ -317,6 +339,40 @@ double StepWork::Data::length(const Part &part, const Machine &machine, Scratch 
     if (of[k] > 0)
       longest = std::max(longest, kinds[k] / of[k]);
   return longest;
+}
+
+/// What runs on the whole of a core and moves bytes of a memory excludes what takes all of that
+/// memory's bandwidth: neither runs while the other does, nor while a repeat that uses the memory.
+double StepWork::Data::together(const Part &part, const Machine &machine, size_t core,
+                                size_t memory, const Scratch &s) const {
+  if (operationsAtOnce(machine.cores[core]) > 1 || memory >= 64)
+    return 0;
+  size_t memories = machine.memories.size();
+  Load load;
+  double slack = 0, least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < part.items.size(); ++i) {
+    const Item &item = part.items[i];
+    double time = s.times[i];
+    if (item.body != kNone) {
+      if (s.uses[item.body][machine.cores.size() + memory])
+        load.add(time, s.heads[i], s.tails[i], true);
+      continue;
+    }
+    const Price &price = s.prices[item.price];
+    double moved = s.transfers[item.price * memories + memory];
+    if (price.fills >> memory & 1) {
+      slack = std::max(slack, 2e-12 / time + 2 * kShare); // its share after rounding
+    } else if (price.core == static_cast<int>(core) || price.holds >> core & 1) {
+      if (!(moved > time * 1e-4))
+        continue;
+      least = std::min(least, moved);
+    } else {
+      continue;
+    }
+    load.add(time, s.heads[i], s.tails[i], true);
+  }
+  // An operation that takes so long that its share is lost in rounding is longer than this.
+  return slack > 0 ? std::min(load.length(), least / slack) : 0;
 }
 
 double StepWork::leastJoules(const Machine &machine, double step) const {

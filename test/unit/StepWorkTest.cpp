@@ -1,39 +1,35 @@
 // Bounds of a step against the step itself, on machines and graphs drawn at random and on networks
 // of the catalogue.
 #include "lib/mine/StepWork.h"
+#include "CatalogueWork.h"
 #include "RandomGraph.h"
 #include "RandomMachine.h"
-#include "dialects/Register.h"
-#include "dialects/accel/AccelDialect.h"
-#include "dialects/dnn/Dnn.h"
-#include "lib/cost/FromAccel.h"
-#include "lib/cost/FromDnn.h"
-#include "lib/syntax/Elaborate.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/train/Passes.h"
 #include <gtest/gtest.h>
 
 namespace accord {
 namespace {
 
+using test::ofCatalogue;
 using testing::Draw, testing::randomMachine, testing::randomOperation;
 
 /// The operations of a random graph get the work of `randomOperation`, a few are fused or of given
 /// time.
 WorkGraph workAtRandom(unsigned seed, Draw &draw) {
   WorkGraph graph = testing::RandomGraph(seed, {2, 4, true, true}).graph;
+  std::vector<accord::Operation> some;
+  for (int i = 0; i < 4; ++i)
+    some.push_back(randomOperation(draw));
   for (accord::Operation &op : graph.operations) {
     if (op.body != kNone || op.core == CoreKind::None)
       continue;
-    accord::Operation work = randomOperation(draw);
+    accord::Operation work = some[static_cast<size_t>(draw.whole(0, 3))];
     op.kind = work.kind, op.core = work.core, op.type = work.type, op.flops = work.flops;
     op.bytesRead = work.bytesRead, op.bytesWritten = work.bytesWritten;
     op.contraction = work.contraction, op.domain = work.domain, op.tensors = work.tensors;
     if (draw.whole(0, 9) == 0)
       op.givenSeconds = draw.any(1e-7, 1e-3);
     else if (draw.whole(0, 4) == 0) {
-      accord::Operation other = randomOperation(draw);
+      accord::Operation other = some[static_cast<size_t>(draw.whole(0, 3))];
       op.parts = {{"a", work.kind, work.core, work.type, work.flops, work.contraction, work.domain,
                    work.tensors},
                   {"b", other.kind, other.core, other.type, other.flops, other.contraction,
@@ -116,7 +112,6 @@ TEST(StepWork, NoStepIsBelowItsBound) {
 
 TEST(StepWork, BoundOfTheBestIsBelowThatOfEachMember) {
   Draw draw(12);
-  StepBoundOptions same;
   int smaller = 0;
   for (unsigned i = 0; i < 1000; ++i) {
     StepWork work(workAtRandom(i + 1, draw));
@@ -136,51 +131,19 @@ TEST(StepWork, BoundOfTheBestIsBelowThatOfEachMember) {
     smaller += bound < 0.99 * exact;
     // Where the arrays are the same ones, their cycles count.
     Machine sameArrays = withLess(best, draw, false);
-    ASSERT_LE(work.bound(best, true), work.bound(sameArrays, true) * (1 + 1e-12)) << i;
+    StepBoundOptions same;
+    same.sameArrays.assign(best.cores.size(), true);
+    ASSERT_LE(work.bound(best, same), work.bound(sameArrays, true) * (1 + 1e-12)) << i;
+    ASSERT_GE(work.bound(best, same), bound * (1 - 1e-12)) << i;
   }
   EXPECT_GT(smaller, 500);
-}
-
-/// A network of the catalogue and a machine of it, at one micro-batch.
-std::optional<std::pair<WorkGraph, Machine>> ofCatalogue(const char *file, const char *model,
-                                                         const char *target, int64_t microbatch) {
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  SourceManager sources;
-  Diagnostics diags(sources);
-  ElaborateOptions options;
-  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
-  options.train = model, options.target = target;
-  options.batch = std::to_string(microbatch);
-  Program program(diags, context, options.catalog + "/" + file, options);
-  auto job = program.job();
-  if (!job || !program.model(*job))
-    return std::nullopt;
-  mlir::PassManager passes(&context);
-  BuildTrainingGraphOptions build;
-  build.precision = "bf16", build.optimizer = "sgd";
-  passes.addPass(createBuildTrainingGraph(build));
-  if (mlir::failed(passes.run(program.module())))
-    return std::nullopt;
-  std::optional<WorkGraph> work;
-  program.module().walk([&](dnn::TrainingGraphOp graph) {
-    std::string error;
-    work = workGraphFrom(graph, microbatch, 1, error);
-  });
-  accel::AcceleratorOp accelerator = program.machine(job->target, {});
-  auto machine = accelerator ? machineFrom(accelerator) : mlir::FailureOr<Machine>();
-  if (!work || mlir::failed(machine))
-    return std::nullopt;
-  return std::pair(std::move(*work), std::move(*machine));
 }
 
 TEST(StepWork, NetworksOfTheCatalogue) {
   Draw draw(13);
   for (auto [file, model, microbatch, near] : {std::tuple{"bert.dnn", "bert_large", 16, 0.9},
                                                {"resnet.dnn", "resnet50", 8, 0.6},
-                                               {"gpt2.dnn", "gpt2_xl", 1, 0.6}}) {
+                                               {"gpt2.dnn", "gpt2_xl", 1, 0.95}}) {
     auto found = ofCatalogue(file, model, "tpu_like", microbatch);
     ASSERT_TRUE(found) << model;
     StepWork work(std::move(found->first));
@@ -192,7 +155,7 @@ TEST(StepWork, NetworksOfTheCatalogue) {
       EXPECT_TRUE(std::isfinite(value.step)) << model << i;
       double bound = work.bound(m, true);
       EXPECT_LE(bound, value.step) << model << i;
-      EXPECT_GT(bound, near * value.step) << model << i;
+      EXPECT_GT(bound, (i == 0 ? near : 0.75) * value.step) << model << i;
       EXPECT_LE(work.bound(found->second, false), bound) << model << i;
       std::printf("%s %d: bound %.6g of step %.6g s (%.4f)\n", model, i, bound, value.step,
                   bound / value.step);
@@ -214,7 +177,7 @@ TEST(StepWork, WhatIsLeftOutNeverMakesTheBoundLonger) {
       double queue = work.bound(m, options);
       options.cores[c] = StepBoundOptions::Left::Time;
       double time = work.bound(m, options);
-      EXPECT_LE(queue, bound);
+      EXPECT_LE(queue, bound * (1 + 1e-12));
       EXPECT_LE(time, queue * (1 + 1e-12));
       shorter += time < 0.9 * bound;
     }
@@ -222,7 +185,7 @@ TEST(StepWork, WhatIsLeftOutNeverMakesTheBoundLonger) {
       StepBoundOptions options;
       options.memories.resize(m.memories.size());
       options.memories[c] = StepBoundOptions::Left::Time;
-      EXPECT_LE(work.bound(m, options), bound);
+      EXPECT_LE(work.bound(m, options), bound * (1 + 1e-12));
       shorter += work.bound(m, options) < 0.9 * bound;
     }
   }

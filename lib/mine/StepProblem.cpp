@@ -1,0 +1,200 @@
+#include "lib/mine/StepProblem.h"
+#include "lib/mine/StepReach.h"
+#include "lib/mine/StepWork.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+
+namespace accord {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+} // namespace
+
+const char *name(MiningMetric metric) {
+  switch (metric) {
+  case MiningMetric::StepTime:
+    return "step_time";
+  case MiningMetric::TdpTime:
+    return "tdp_time";
+  case MiningMetric::Energy:
+    return "energy";
+  case MiningMetric::AreaTime:
+    return "area_time";
+  }
+  return "step_time";
+}
+
+struct StepProblem::Data {
+  struct Job {
+    StepWork work;
+    double weight = 1, best = 0;
+    double residents = 0; ///< bytes of device memory, whatever the schedule
+  };
+  const DesignSpace &space;
+  std::vector<Job> jobs;
+  MiningMetric metric;
+  MiningBlend blend;
+  StepReach reach;
+  std::mutex mutex;
+  std::map<std::pair<size_t, Design>, StepValue> known;
+
+  /// What the metric makes of a step on a machine; infinite where the machine lacks the number.
+  double worth(const Machine &machine, double step, double joules) const {
+    switch (metric) {
+    case MiningMetric::StepTime:
+      return step;
+    case MiningMetric::TdpTime:
+      return step * machine.tdp.value;
+    case MiningMetric::Energy:
+      return joules;
+    case MiningMetric::AreaTime:
+      return step * machine.area.value;
+    }
+    return step;
+  }
+  bool isKnown(const Machine &machine) const {
+    return !(metric == MiningMetric::TdpTime && !(machine.tdp.value > 0)) &&
+           !(metric == MiningMetric::AreaTime && !(machine.area.value > 0));
+  }
+  /// Of all jobs. `each` gives a job's part.
+  template <typename Each> double blended(Each each) const {
+    double all = 0;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      double one = each(i);
+      if (blend == MiningBlend::Sum)
+        all += one * jobs[i].weight;
+      else
+        all = std::max(all, jobs[i].best > 0 ? one / jobs[i].best : one);
+    }
+    return std::isnan(all) ? kNever : all;
+  }
+  bool isDesign(const Design &design) const {
+    const std::vector<DesignParameter> &all = space.parameters();
+    if (design.size() != all.size())
+      return false;
+    for (size_t p = 0; p < all.size(); ++p)
+      if (design[p] >= std::max(all[p].spelled.size(), all[p].numbers.size()))
+        return false;
+    return true;
+  }
+  StepValue valued(size_t job, const Design &design, const Machine &machine) {
+    {
+      std::lock_guard lock(mutex);
+      if (auto found = known.find({job, design}); found != known.end())
+        return found->second;
+    }
+    StepValue value = jobs[job].work.value(machine);
+    std::lock_guard lock(mutex);
+    return known.try_emplace({job, design}, value).first->second;
+  }
+};
+
+StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
+                         MiningBlend blend)
+    : data_(new Data{space, {}, metric, blend, StepReach(space), {}, {}}) {
+  for (MiningJob &job : jobs) {
+    double residents = 0;
+    for (const Resident &resident : job.graph.residents)
+      residents += static_cast<double>(resident.bytes);
+    data_->jobs.push_back({StepWork(std::move(job.graph)), job.weight, job.best, residents});
+  }
+}
+
+StepProblem::~StepProblem() = default;
+
+const std::vector<DesignParameter> &StepProblem::parameters() const {
+  return data_->space.parameters();
+}
+
+double StepProblem::bound(const DesignBox &box) {
+  if (!data_->isDesign(box.low) || !data_->isDesign(box.high) || data_->space.broken(box))
+    return kNever;
+  auto best = box.one() ? data_->space.machine(box.low) : data_->space.best(box);
+  auto *machine = std::get_if<Machine>(&best);
+  if (!machine) // no machine for one design; of several, some may have one
+    return box.one() ? kNever : 0;
+  if (box.one() && (!data_->isKnown(*machine) || data_->space.broken(box.low, *machine)))
+    return kNever;
+  StepBoundOptions options;
+  if (!box.one()) {
+    options.exact = false;
+    options.sameArrays = data_->reach.sameArrays(box);
+  }
+  return data_->blended([&](size_t job) {
+    const Data::Job &one = data_->jobs[job];
+    if (!machine->memories.empty() && one.residents > machine->memories[0].capacity.value)
+      return kNever;
+    double step = one.work.bound(*machine, options);
+    double joules =
+        data_->metric == MiningMetric::Energy ? one.work.leastJoules(*machine, step) : 0;
+    return data_->worth(*machine, step, joules);
+  });
+}
+
+double StepProblem::value(const Design &design) {
+  if (!data_->isDesign(design))
+    return kNever;
+  auto made = data_->space.machine(design);
+  auto *machine = std::get_if<Machine>(&made);
+  if (!machine || !data_->isKnown(*machine) || data_->space.broken(design, *machine))
+    return kNever;
+  return data_->blended([&](size_t job) {
+    StepValue value = data_->valued(job, design, *machine);
+    return value.fits ? data_->worth(*machine, value.step, value.joules) : kNever;
+  });
+}
+
+std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
+  if (job >= data_->jobs.size() || !data_->isDesign(design))
+    return std::nullopt;
+  auto made = data_->space.machine(design);
+  auto *machine = std::get_if<Machine>(&made);
+  if (!machine)
+    return std::nullopt;
+  StepValue value = data_->valued(job, design, *machine);
+  return std::isfinite(value.step) ? std::optional(value) : std::nullopt;
+}
+
+/// What a parameter changes is left out of the bound: no more of it makes the step shorter than
+/// that. A memory's capacity makes it at most as short as compulsory traffic alone does.
+std::vector<double> StepProblem::waits(const Design &design) {
+  std::vector<double> waits(parameters().size());
+  auto made = data_->isDesign(design) ? data_->space.machine(design)
+                                      : std::variant<Machine, Issue>(Issue());
+  auto *machine = std::get_if<Machine>(&made);
+  if (!machine)
+    return {};
+  auto boundWith = [&](StepBoundOptions options) {
+    options.cores.resize(machine->cores.size());
+    options.memories.resize(machine->memories.size());
+    return data_->blended(
+        [&](size_t job) { return data_->jobs[job].work.bound(*machine, options); });
+  };
+  double whole = boundWith({});
+  if (!(whole > 0) || !std::isfinite(whole))
+    return waits;
+  std::optional<double> capacity;
+  for (size_t p = 0; p < waits.size(); ++p) {
+    const StepReach::Of &of = data_->reach.of(p);
+    StepBoundOptions options;
+    options.cores = of.cores, options.memories = of.memories;
+    waits[p] = std::max(0.0, 1 - boundWith(options) / whole);
+    if (!of.capacity)
+      continue;
+    if (!capacity) {
+      double step =
+          data_->blended([&](size_t job) { return data_->valued(job, design, *machine).step; });
+      double least =
+          data_->blended([&](size_t job) { return data_->jobs[job].work.bound(*machine, true); });
+      capacity = std::isfinite(step) && step > 0 ? std::max(0.0, 1 - least / step) : 0;
+    }
+    waits[p] = std::max(waits[p], *capacity);
+  }
+  return waits;
+}
+
+} // namespace accord
