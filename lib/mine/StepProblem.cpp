@@ -29,10 +29,13 @@ const char *name(MiningMetric metric) {
 }
 
 struct StepProblem::Data {
-  struct Job {
-    StepWork work;
-    double weight = 1, best = 0;
+  struct Way {
+    std::shared_ptr<const StepWork> work;
     double residents = 0; ///< bytes of device memory, whatever the schedule
+  };
+  struct Job {
+    std::vector<Way> ways;
+    double weight = 1, best = 0;
   };
   const DesignSpace &space;
   std::vector<Job> jobs;
@@ -40,7 +43,7 @@ struct StepProblem::Data {
   MiningBlend blend;
   StepReach reach;
   std::mutex mutex;
-  std::map<std::pair<size_t, Design>, StepValue> known;
+  std::map<std::tuple<size_t, size_t, Design>, StepValue> known; ///< by job, way
 
   /// What the metric makes of a step on a machine; infinite where the machine lacks the number.
   double worth(const Machine &machine, double step, double joules) const {
@@ -81,26 +84,48 @@ struct StepProblem::Data {
         return false;
     return true;
   }
-  StepValue valued(size_t job, const Design &design, const Machine &machine) {
+  StepValue valued(size_t job, size_t way, const Design &design, const Machine &machine) {
+    std::tuple key{job, way, design};
     {
       std::lock_guard lock(mutex);
-      if (auto found = known.find({job, design}); found != known.end())
+      if (auto found = known.find(key); found != known.end())
         return found->second;
     }
-    StepValue value = jobs[job].work.value(machine);
+    StepValue value = jobs[job].ways[way].work->value(machine);
+    value.way = way;
+    value.value = value.fits ? worth(machine, value.step, value.joules) : kNever;
     std::lock_guard lock(mutex);
-    return known.try_emplace({job, design}, value).first->second;
+    return known.try_emplace(std::move(key), value).first->second;
+  }
+  /// Of its best way, the first among equals.
+  StepValue valued(size_t job, const Design &design, const Machine &machine) {
+    StepValue best;
+    for (size_t way = 0; way < jobs[job].ways.size(); ++way)
+      if (StepValue one = valued(job, way, design, machine); way == 0 || one.value < best.value)
+        best = one;
+    return best;
+  }
+  /// Least of its ways. `of`: of one of them.
+  template <typename Of> double least(size_t job, Of of) const {
+    double least = kNever;
+    for (const Way &way : jobs[job].ways)
+      least = std::min(least, of(way));
+    return least;
   }
 };
 
 StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
                          MiningBlend blend)
     : data_(new Data{space, {}, metric, blend, StepReach(space), {}, {}}) {
-  for (MiningJob &job : jobs) {
-    double residents = 0;
-    for (const Resident &resident : job.graph.residents)
-      residents += static_cast<double>(resident.bytes);
-    data_->jobs.push_back({StepWork(std::move(job.graph)), job.weight, job.best, residents});
+  for (const MiningJob &job : jobs) {
+    Data::Job &mine = data_->jobs.emplace_back();
+    mine.weight = job.weight, mine.best = job.best;
+    for (const MiningWay &way : job.ways) {
+      double residents = 0;
+      for (const Resident &resident : way.work->graph().residents)
+        residents += static_cast<double>(resident.bytes);
+      mine.ways.push_back({way.work, residents});
+    }
   }
 }
 
@@ -125,13 +150,14 @@ double StepProblem::bound(const DesignBox &box) {
     options.sameArrays = data_->reach.sameArrays(box);
   }
   return data_->blended([&](size_t job) {
-    const Data::Job &one = data_->jobs[job];
-    if (!machine->memories.empty() && one.residents > machine->memories[0].capacity.value)
-      return kNever;
-    double step = one.work.bound(*machine, options);
-    double joules =
-        data_->metric == MiningMetric::Energy ? one.work.leastJoules(*machine, step) : 0;
-    return data_->worth(*machine, step, joules);
+    return data_->least(job, [&](const Data::Way &way) {
+      if (!machine->memories.empty() && way.residents > machine->memories[0].capacity.value)
+        return kNever;
+      double step = way.work->bound(*machine, options);
+      double joules =
+          data_->metric == MiningMetric::Energy ? way.work->leastJoules(*machine, step) : 0;
+      return data_->worth(*machine, step, joules);
+    });
   });
 }
 
@@ -142,10 +168,7 @@ double StepProblem::value(const Design &design) {
   auto *machine = std::get_if<Machine>(&made);
   if (!machine || !data_->isKnown(*machine) || data_->space.broken(design, *machine))
     return kNever;
-  return data_->blended([&](size_t job) {
-    StepValue value = data_->valued(job, design, *machine);
-    return value.fits ? data_->worth(*machine, value.step, value.joules) : kNever;
-  });
+  return data_->blended([&](size_t job) { return data_->valued(job, design, *machine).value; });
 }
 
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
@@ -168,11 +191,13 @@ std::vector<double> StepProblem::waits(const Design &design) {
   auto *machine = std::get_if<Machine>(&made);
   if (!machine)
     return {};
+  auto wayOf = [&](size_t job) -> const StepWork & { // the one that it runs
+    return *data_->jobs[job].ways[data_->valued(job, design, *machine).way].work;
+  };
   auto boundWith = [&](StepBoundOptions options) {
     options.cores.resize(machine->cores.size());
     options.memories.resize(machine->memories.size());
-    return data_->blended(
-        [&](size_t job) { return data_->jobs[job].work.bound(*machine, options); });
+    return data_->blended([&](size_t job) { return wayOf(job).bound(*machine, options); });
   };
   double whole = boundWith({});
   if (!(whole > 0) || !std::isfinite(whole))
@@ -188,8 +213,7 @@ std::vector<double> StepProblem::waits(const Design &design) {
     if (!capacity) {
       double step =
           data_->blended([&](size_t job) { return data_->valued(job, design, *machine).step; });
-      double least =
-          data_->blended([&](size_t job) { return data_->jobs[job].work.bound(*machine, true); });
+      double least = data_->blended([&](size_t job) { return wayOf(job).bound(*machine, true); });
       capacity = std::isfinite(step) && step > 0 ? std::max(0.0, 1 - least / step) : 0;
     }
     waits[p] = std::max(waits[p], *capacity);

@@ -16,7 +16,7 @@ MiningJob jobOf(const char *file, const char *model, int64_t batch) {
     ADD_FAILURE() << model;
     return {};
   }
-  return {model, std::move(found->first), batch};
+  return {model, {{"", std::make_shared<StepWork>(std::move(found->first))}}, batch};
 }
 std::vector<MiningJob> twoJobs() {
   std::vector<MiningJob> jobs;
@@ -88,7 +88,7 @@ TEST(StepProblem, ValuesAreStepsByMetricAndBlend) {
   std::vector<MiningJob> jobs = twoJobs();
   std::vector<StepWork> works;
   for (const MiningJob &job : jobs)
-    works.emplace_back(job.graph);
+    works.emplace_back(job.ways[0].work->graph());
   Design design = {};
   for (const DesignParameter &parameter : space.parameters()) {
     uint32_t place = 0; // tpu_like
@@ -119,6 +119,13 @@ TEST(StepProblem, ValuesAreStepsByMetricAndBlend) {
   EXPECT_DOUBLE_EQ(valueOf(MiningMetric::AreaTime, MiningBlend::Sum),
                    (a.step + 3 * b.step) * machine.area.value);
   EXPECT_DOUBLE_EQ(valueOf(MiningMetric::Energy, MiningBlend::Sum), a.joules + 3 * b.joules);
+
+  // Of two ways the better one is taken.
+  jobs.pop_back();
+  jobs[0].ways.insert(jobs[0].ways.begin(), jobOf("bert.dnn", "bert_large", 8).ways[0]);
+  StepProblem either(space, jobs, MiningMetric::StepTime);
+  EXPECT_EQ(either.value(design), a.step);
+  EXPECT_EQ(either.step(0, design)->way, 1u);
 
   StepProblem problem(space, twoJobs(), MiningMetric::StepTime);
   EXPECT_EQ(problem.step(0, design)->step, a.step);
