@@ -97,13 +97,29 @@ struct StepProblem::Data {
     std::lock_guard lock(mutex);
     return known.try_emplace(std::move(key), value).first->second;
   }
-  /// Of its best way, the first among equals.
+  /// Of its best way, the first among equals. Ways whose bound is above the best are not looked at.
   StepValue valued(size_t job, const Design &design, const Machine &machine) {
-    StepValue best;
+    std::vector<std::pair<double, size_t>> order;
     for (size_t way = 0; way < jobs[job].ways.size(); ++way)
-      if (StepValue one = valued(job, way, design, machine); way == 0 || one.value < best.value)
+      order.push_back({bounded(jobs[job].ways[way], machine, {}), way});
+    std::sort(order.begin(), order.end());
+    std::optional<StepValue> best;
+    for (auto [bound, way] : order) {
+      if (best && bound > best->value)
+        break;
+      StepValue one = valued(job, way, design, machine);
+      if (!best || std::pair(one.value, one.way) < std::pair(best->value, best->way))
         best = one;
-    return best;
+    }
+    return *best;
+  }
+  /// What a way is worth at least.
+  double bounded(const Way &way, const Machine &machine, const StepBoundOptions &options) const {
+    if (!machine.memories.empty() && way.residents > machine.memories[0].capacity.value)
+      return kNever;
+    double step = way.work->bound(machine, options);
+    double joules = metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
+    return worth(machine, step, joules);
   }
   /// Least of its ways. `of`: of one of them.
   template <typename Of> double least(size_t job, Of of) const {
@@ -150,14 +166,8 @@ double StepProblem::bound(const DesignBox &box) {
     options.sameArrays = data_->reach.sameArrays(box);
   }
   return data_->blended([&](size_t job) {
-    return data_->least(job, [&](const Data::Way &way) {
-      if (!machine->memories.empty() && way.residents > machine->memories[0].capacity.value)
-        return kNever;
-      double step = way.work->bound(*machine, options);
-      double joules =
-          data_->metric == MiningMetric::Energy ? way.work->leastJoules(*machine, step) : 0;
-      return data_->worth(*machine, step, joules);
-    });
+    return data_->least(
+        job, [&](const Data::Way &way) { return data_->bounded(way, *machine, options); });
   });
 }
 

@@ -179,7 +179,7 @@ private:
       mined.machine = std::move(*known);
     for (size_t i = 0; i < design.size(); ++i)
       mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
-    std::vector<std::string> comments;
+    std::string text;
     for (size_t i = 0; i < of.size(); ++i) {
       const MiningJob &job = jobs_[of[i]];
       auto step = problem.step(i, design);
@@ -188,10 +188,10 @@ private:
       const std::string &way = job.ways[step->way].label;
       mined.steps.push_back({job.name, way, job.batch, step->step, step->joules, step->bytes,
                              step->value, of.size() > 1 ? job.best : 0});
-      comments.push_back(
-          fmt::format("{}: {:.6g} s a step of {}, {}", job.name, step->step, job.batch, way));
+      text +=
+          fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", job.name, step->step, job.batch, way);
     }
-    mined.text = space_->text(design, comments);
+    mined.text = text + space_->text(design);
     return mined;
   }
 
