@@ -1,8 +1,11 @@
 #include "lib/mine/StepProblem.h"
+#include "lib/mine/StepMemory.h"
 #include "lib/mine/StepReach.h"
 #include "lib/mine/StepWork.h"
+#include "lib/support/Version.h"
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -31,7 +34,7 @@ const char *name(MiningMetric metric) {
 struct StepProblem::Data {
   struct Way {
     std::shared_ptr<const StepWork> work;
-    double residents = 0; ///< bytes of device memory, whatever the schedule
+    double bytes = 0; ///< of device memory, whatever the schedule
   };
   struct Job {
     std::vector<Way> ways;
@@ -115,7 +118,7 @@ struct StepProblem::Data {
   }
   /// What a way is worth at least.
   double bounded(const Way &way, const Machine &machine, const StepBoundOptions &options) const {
-    if (!machine.memories.empty() && way.residents > machine.memories[0].capacity.value)
+    if (!machine.memories.empty() && way.bytes > machine.memories[0].capacity.value)
       return kNever;
     double step = way.work->bound(machine, options);
     double joules = metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
@@ -136,12 +139,8 @@ StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, 
   for (const MiningJob &job : jobs) {
     Data::Job &mine = data_->jobs.emplace_back();
     mine.weight = job.weight, mine.best = job.best;
-    for (const MiningWay &way : job.ways) {
-      double residents = 0;
-      for (const Resident &resident : way.work->graph().residents)
-        residents += static_cast<double>(resident.bytes);
-      mine.ways.push_back({way.work, residents});
-    }
+    for (const MiningWay &way : job.ways)
+      mine.ways.push_back({way.work, leastPeak(way.work->graph())});
   }
 }
 
@@ -149,6 +148,20 @@ StepProblem::~StepProblem() = default;
 
 const std::vector<DesignParameter> &StepProblem::parameters() const {
   return data_->space.parameters();
+}
+
+std::string StepProblem::digest() {
+  std::string text =
+      fmt::format("{} {} {}", kVersion, name(data_->metric), static_cast<unsigned>(data_->blend));
+  for (const Data::Job &job : data_->jobs) {
+    text += fmt::format("; {} {}", job.weight, job.best);
+    for (const Data::Way &way : job.ways) {
+      const WorkGraph &graph = way.work->graph();
+      text += fmt::format(", {} of {} x {}, {} operations, {} bytes", graph.model,
+                          graph.microbatches, graph.microbatch, graph.operations.size(), way.bytes);
+    }
+  }
+  return text;
 }
 
 double StepProblem::bound(const DesignBox &box) {

@@ -3,6 +3,7 @@
 #include "lib/mine/StepProblem.h"
 #include "CatalogueWork.h"
 #include "DesignSpaceFixture.h"
+#include "lib/mine/StepMemory.h"
 #include "lib/mine/StepWork.h"
 #include <random>
 #include <thread>
@@ -184,6 +185,35 @@ TEST(StepProblem, WhatTheCriticalPathWaitsFor) {
   EXPECT_TRUE(std::isinf(problem.value(designOf("hbm.capacity"))));
   EXPECT_FALSE(problem.step(0, designOf("hbm.capacity"))->fits);
   EXPECT_TRUE(std::isfinite(problem.value(designOf(""))));
+}
+
+/// No schedule takes less than the cut; with a loss behind all that is stashed it is most of what
+/// is taken.
+TEST(StepProblem, MemoryThatEveryScheduleTakes) {
+  DesignSpace space = test::shippedSpace("tpu_like_space");
+  std::mt19937 random(9);
+  size_t near = 0, all = 0;
+  for (auto [file, model, batch] : {std::tuple("bert.dnn", "bert_large", 4),
+                                    {"resnet.dnn", "resnet50", 8},
+                                    {"gpt2.dnn", "gpt2", 2},
+                                    {"inception.dnn", "inception_v3", 4},
+                                    {"gnmt.dnn", "gnmt", 8}}) {
+    MiningJob job = jobOf(file, model, batch);
+    double least = leastPeak(job.ways[0].work->graph()), residents = 0;
+    for (const Resident &resident : job.ways[0].work->graph().residents)
+      residents += static_cast<double>(resident.bytes);
+    EXPECT_GT(least, residents);
+    for (int i = 0; i < 4; ++i) {
+      auto machine = space.machine(someDesign(space, random));
+      if (!std::holds_alternative<Machine>(machine))
+        continue;
+      StepValue value = job.ways[0].work->value(std::get<Machine>(machine));
+      EXPECT_LE(least, value.bytes) << model;
+      near += least - residents > 0.5 * (value.bytes - residents), ++all;
+    }
+  }
+  EXPECT_GT(all, 10u);
+  EXPECT_GT(2 * near, all);
 }
 
 TEST(StepProblem, ThreadsChangeNothing) {

@@ -7,6 +7,7 @@
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -90,7 +91,14 @@ private:
   bool addJob(Session &session) {
     SingleDeviceRequest request = session.request();
     MiningJob &job = jobs_.emplace_back();
+    // Each has a file of its own name.
     job.name = session.job().name;
+    auto taken = [&](const std::string &name) {
+      return name == "best" || std::any_of(jobs_.begin(), jobs_.end() - 1,
+                                           [&](const MiningJob &one) { return one.name == name; });
+    };
+    for (int number = 2; taken(job.name); ++number)
+      job.name = fmt::format("{}_{}", session.job().name, number);
     job.batch = request.batch;
     for (int64_t microbatch : request.microbatches)
       for (const std::string &policy : request.recomputes) {
@@ -127,7 +135,7 @@ private:
       plan_.blend = options_.blend;
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
       StepProblem alone(*space_, {jobs_[j]}, metric_, MiningBlend::Sum);
-      MinedAnswer answer{strategy(alone, search_), {}};
+      MinedAnswer answer{strategy(alone, kept("." + jobs_[j].name)), {}};
       if (answer.result.best) {
         jobs_[j].best = answer.result.value;
         answer.design = designed(jobs_[j].name, alone, {j}, *answer.result.best);
@@ -136,7 +144,7 @@ private:
     }
     StepProblem problem(*space_, jobs_, metric_,
                         ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
-    plan_.best.result = strategy(problem, search_);
+    plan_.best.result = strategy(problem, kept(""));
     std::vector<size_t> all(jobs_.size());
     std::iota(all.begin(), all.end(), size_t{0});
     if (const auto &best = plan_.best.result.best)
@@ -154,6 +162,33 @@ private:
           answer.design = designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
+  }
+
+  /// The search with its files.
+  MiningOptions kept(const std::string &behind) const {
+    MiningOptions search = search_;
+    if (!options_.checkpoint.empty())
+      search.checkpoint = options_.checkpoint + behind;
+    if (!options_.resume.empty())
+      search.resume = options_.resume + behind;
+    return search;
+  }
+
+  /// What kept a search from its work, or its files from being written.
+  bool troubles() {
+    Diagnostics &diags = first().diagnostics();
+    std::vector<const MiningResult *> all{&plan_.best.result};
+    for (const MinedAnswer &own : plan_.own)
+      all.push_back(&own.result);
+    bool refused = false;
+    for (const MiningResult *result : all) {
+      refused |= result->refused;
+      if (result->refused)
+        diags.error(Code::BadCommandLine, {}, result->trouble);
+      else if (!result->trouble.empty())
+        diags.warning(Code::CannotWrite, {}, result->trouble);
+    }
+    return refused;
   }
 
   /// A requirement that the whole space breaks.
@@ -197,6 +232,8 @@ private:
 
   int write() {
     Diagnostics &diags = first().diagnostics();
+    if (troubles())
+      return first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
     if (std::error_code problem = llvm::sys::fs::create_directories(folder)) {
       diags.error(Code::CannotWrite, {},

@@ -9,6 +9,7 @@ struct MineOptions {
   std::vector<std::string> files;
   Options session; ///< of each file; its target is the space
   std::string strategy = "exact", metric, blend = "worst_ratio";
+  std::string checkpoint, resume; ///< files; of a job alone with its name behind
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
   bool compare = false;
