@@ -109,6 +109,8 @@ struct DesignSpace::Data {
   void findRequirements(std::vector<Issue> &issues);
   SourceLocation locationOf(const DesignPlace &place) const;
 
+  bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
+
   // DesignText.cpp
   std::string textOf(const Design &design, const std::vector<std::string> &comments);
 
