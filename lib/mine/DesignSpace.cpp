@@ -86,9 +86,9 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
     if (isa<accel::PowerOp, accel::AreaOp>(op))
       data.head.ops.push_back(&op);
   for (accel::MemoryOp memory : data.order.memories)
-    data.memories.push_back({{memory}, {}, {}});
+    data.memories.push_back({{memory}, {}, {}, {}});
   for (auto core : data.accelerator.getBody().getOps<accel::CoreOp>())
-    data.cores.push_back({{core}, {}, {}});
+    data.cores.push_back({{core}, {}, {}, {}});
   for (size_t i = 0; i < data.memories.size(); ++i)
     data.readMemories.push_back(std::make_unique<BlockCache<Memory>>());
   for (size_t i = 0; i < data.cores.size(); ++i) {

@@ -121,8 +121,10 @@ public:
     auto apply = dyn_cast<accel::ApplyAttr>(of);
     if (auto reference = dyn_cast<accel::ReferenceAttr>(of))
       return reference.getPath().str();
-    if (!apply)
-      return value(of);
+    if (!apply) {
+      std::string words = value(of);
+      return words.find(" * ") == std::string::npos ? words : "(" + words + ")";
+    }
     std::vector<std::string> operands;
     for (Attribute operand : apply.getOperands())
       operands.push_back(isa<accel::ApplyAttr>(operand) && !isCall(operand)

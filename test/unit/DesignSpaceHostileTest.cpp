@@ -211,3 +211,72 @@ TEST(DesignSpaceHostile, StatedPeaksAreShared) {
   auto most = space.machine(space.at(7));
   EXPECT_EQ(std::get<Machine>(most).cores[0].peak.at("bf16").value, 3e12);
 }
+
+// A description that uses most of what the language has comes back as the same machine.
+TEST(DesignSpaceHostile, EverythingIsWrittenAgain) {
+  const char *text = R"(
+accelerator s(fast = 3 GHz) {
+  clock = fast / 7
+  kernel_floor = 1 us / 3, host_bandwidth = 64 GB/s, technology = 7 nm
+  memory hbm : dram { capacity = 1 GiB, bandwidth = {1 TB/s, 2 TB/s}, standard = hbm2e, efficiency = 0.8..0.9 step 0.05 source "a \"b\" \\ c" }
+  memory l2 : cache { capacity = pow2 1..4 MiB, bandwidth = 8 * 64 B/cycle, latency = 2 cycles, banks = 4, ports = {1, 2}, port_width = 128 B/cycle }
+  core tc[2] : tensor {
+    peak = {bf16: 96 TFLOP/s, fp8: 192 TFLOP/s} source "sheet"
+    half_work = pow2 1..2 GFLOP
+    efficiency = 0.9 * hbm.efficiency
+    overlap = {fill, drain}
+    reads = {l2, hbm}
+    sparse nm(2, 4) { rate = 2, on = weights }
+  }
+  core vc[1..3] : vector { lanes = 2 ^ vc.count * 16, types = {fp32}, cycles = {exp: 4 cycles, add: 1 cycle}, half_work = 0 FLOP }
+  path hbm -> l2 -> {tc, vc}
+  power { idle = 10 W, mac_by_type = {bf16: 0.5 pJ, fp8: 0.2 pJ}, mac = 1 pJ }
+  area { mac = 1 um2, lane = 700 um2, sram = 1 mm2 per 1 MiB, fixed = 3 mm2 }
+  price = 2 USD/h
+  require small: area <= 8 mm2 or not (vc.count > 1 and hbm.bandwidth / (1 TB/s) >= max(1, 2))
+  require price <= 4 USD/h
+  prefer cool: power.tdp <= 50 W weight 2
+  minimize power.tdp
+}
+)";
+  Machines machines{std::string(text)};
+  auto made = machines.space("s");
+  if (auto *issues = std::get_if<std::vector<Issue>>(&made))
+    FAIL() << issues->front().code << " " << issues->front().message;
+  const auto &space = std::get<DesignSpace>(made);
+  EXPECT_EQ(space.size(), std::to_string(2 * 3 * 3 * 2 * 2 * 2 * 3));
+  size_t good = 0;
+  for (uint64_t point = 0; point < *space.points(); point += 5) {
+    Design design = space.at(point);
+    std::string written = space.text(design);
+    Machines read(written);
+    auto accelerator = read["s"];
+    ASSERT_TRUE(accelerator) << written;
+    auto again = machineFrom(accelerator);
+    auto machine = space.machine(design);
+    ASSERT_EQ(std::holds_alternative<Machine>(machine), mlir::succeeded(again)) << written;
+    if (mlir::failed(again))
+      continue;
+    ++good;
+    const Machine &one = std::get<Machine>(machine);
+    EXPECT_EQ(one.clock, again->clock);
+    EXPECT_EQ(one.host.kernel, again->host.kernel);
+    EXPECT_EQ(one.hostBandwidth, again->hostBandwidth);
+    EXPECT_EQ(one.area.value, again->area.value);
+    EXPECT_EQ(one.tdp, again->tdp);
+    EXPECT_EQ(one.energyPerFlopOf, again->energyPerFlopOf);
+    for (size_t i = 0; i < 2; ++i) {
+      const Core &a = one.cores[i], &b = again->cores[i];
+      EXPECT_EQ(std::tie(a.count, a.peak, a.lanes, a.efficiency, a.halfWork, a.overlapFill,
+                         a.overlapDrain, a.cyclesOf, a.reads),
+                std::tie(b.count, b.peak, b.lanes, b.efficiency, b.halfWork, b.overlapFill,
+                         b.overlapDrain, b.cyclesOf, b.reads));
+      const Memory &x = one.memories[i], &y = again->memories[i];
+      EXPECT_EQ(std::tie(x.capacity, x.bandwidth, x.latency, x.energy, x.ports, x.banks,
+                         x.portBytesPerCycle, x.efficiency),
+                std::tie(y.capacity, y.bandwidth, y.latency, y.energy, y.ports, y.banks,
+                         y.portBytesPerCycle, y.efficiency));
+    }
+  }
+  EXPECT_GT(good, 10u);
+}
