@@ -234,6 +234,8 @@ const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const D
         std::scoped_lock lock(reading);
         if (auto issue = substitute(block, box, end))
           return *issue;
+        if (block.count) // of any number above 1: `machine` sets it
+          op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
         FailureOr<Core> core = failure();
         bool design = end == DesignEnd::Design;
         auto issue = listen([&] {
@@ -265,16 +267,6 @@ std::optional<Issue> DesignSpace::Data::checkAt(size_t index, const DesignBox &b
   const DesignBlock &core = cores[index], &memory = memories[static_cast<size_t>(reads)];
   std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
   depends.insert(memory.parameters.begin(), memory.parameters.end());
-  for (const DesignSite &site : core.sites)
-    if (site.place.key == "count" && site.parameter)
-      depends.erase(*site.parameter);       // a tile is of one core
-  for (const DesignSite &site : core.sites) // ... but others may follow from the count
-    if (site.place.key != "count")
-      depends.insert(terms[site.term].parameters.begin(), terms[site.term].parameters.end());
-  for (const DesignSite &site : memory.sites)
-    depends.insert(terms[site.term].parameters.begin(), terms[site.term].parameters.end());
-  if (clock >= 0)
-    depends.insert(terms[clock].parameters.begin(), terms[clock].parameters.end());
   auto &found =
       checked[index]->get(keyOf({depends.begin(), depends.end()}, box, DesignEnd::Design),
                           [&]() -> std::variant<bool, Issue> {
@@ -315,7 +307,12 @@ std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, De
     const auto &found = coreAt(i, box, end);
     if (auto *issue = std::get_if<Issue>(&found))
       return *issue;
-    machine.cores.push_back(std::get<Core>(found));
+    Core &core = machine.cores.emplace_back(std::get<Core>(found));
+    if (std::optional<size_t> count = cores[i].count) {
+      bool most = end == DesignEnd::Most || end == DesignEnd::Best;
+      core.count = cast<IntegerAttr>(choices[*count][(most ? box.high : box.low)[*count]]).getInt();
+      core.either = core.either && core.count > 1;
+    }
   }
   bool design = end == DesignEnd::Design, least = end == DesignEnd::Least;
   for (size_t i = 0; i < cores.size() && design; ++i)

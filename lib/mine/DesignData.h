@@ -66,6 +66,9 @@ struct DesignBlock {
   std::vector<mlir::Operation *> ops;
   std::vector<DesignSite> sites;
   std::vector<size_t> parameters; ///< ascending: its own, and those of clock and technology
+  /// How many of a core there are, where nothing else of it depends on that: not among
+  /// `parameters`.
+  std::optional<size_t> count;
 };
 
 struct DesignSpace::Data {
@@ -108,6 +111,8 @@ struct DesignSpace::Data {
   void findSites(std::vector<Issue> &issues);
   void findRequirements(std::vector<Issue> &issues);
   SourceLocation locationOf(const DesignPlace &place) const;
+
+  bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
 
   // DesignText.cpp
   std::string textOf(const Design &design, const std::vector<std::string> &comments);

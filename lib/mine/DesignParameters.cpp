@@ -291,6 +291,21 @@ void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
         for (auto [op, block] : blockOf)
           depends[block].insert(terms[*term].parameters.begin(), terms[*term].parameters.end());
       }
+  for (DesignBlock &core : cores) { // a core is read once for all numbers of it
+    std::set<size_t> &which = depends[&core];
+    std::optional<size_t> count;
+    for (const DesignSite &site : core.sites)
+      if (site.place.key == "count")
+        count = site.parameter;
+    bool alone = count && !cast<accel::CoreOp>(core.ops[0]).getEntries().contains("peak");
+    for (const DesignSite &site : core.sites)
+      alone = alone && (site.place.key == "count" ||
+                        !llvm::is_contained(terms[site.term].parameters, *count));
+    for (int shared : {clock, node})
+      alone = alone && (shared < 0 || !llvm::is_contained(terms[shared].parameters, *count));
+    if (alone)
+      which.erase(*count), core.count = count;
+  }
   for (auto &[block, which] : depends)
     block->parameters.assign(which.begin(), which.end());
 }

@@ -86,9 +86,9 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
     if (isa<accel::PowerOp, accel::AreaOp>(op))
       data.head.ops.push_back(&op);
   for (accel::MemoryOp memory : data.order.memories)
-    data.memories.push_back({{memory}, {}, {}});
+    data.memories.push_back({{memory}, {}, {}, {}});
   for (auto core : data.accelerator.getBody().getOps<accel::CoreOp>())
-    data.cores.push_back({{core}, {}, {}});
+    data.cores.push_back({{core}, {}, {}, {}});
   for (size_t i = 0; i < data.memories.size(); ++i)
     data.readMemories.push_back(std::make_unique<BlockCache<Memory>>());
   for (size_t i = 0; i < data.cores.size(); ++i) {
@@ -157,24 +157,38 @@ Design DesignSpace::at(uint64_t point) const {
   return design;
 }
 
+bool DesignSpace::Data::holds(const DesignBox &box) const {
+  bool good = box.low.size() == parameters.size() && box.high.size() == parameters.size();
+  for (size_t i = 0; good && i < parameters.size(); ++i)
+    good = box.low[i] <= box.high[i] && box.high[i] < parameters[i].spelled.size();
+  return good;
+}
+
 std::variant<Machine, Issue> DesignSpace::machine(const Design &design) const {
+  if (!data_->holds({design, design}))
+    return Issue{"A0302", fmt::format("'{}' has no such design", name()), {}, {}};
   return data_->machine({design, design}, DesignEnd::Design);
 }
 
 std::variant<Machine, Issue> DesignSpace::best(const DesignBox &box) const {
+  if (!data_->holds(box))
+    return Issue{"A0302", fmt::format("'{}' has no such designs", name()), {}, {}};
   return data_->machine(box, DesignEnd::Best);
 }
 
 std::optional<size_t> DesignSpace::broken(const Design &design, const Machine &machine) const {
   DesignFigures figures{{machine.area.value, machine.area.value},
                         {machine.tdp.value, machine.tdp.value}};
+  bool known = data_->holds({design, design});
   for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (data_->terms.nearly(data_->conditions[i], {design, design}, figures).low < 1)
+    if (!known || data_->terms.nearly(data_->conditions[i], {design, design}, figures).low < 1)
       return i;
   return std::nullopt;
 }
 
 std::optional<size_t> DesignSpace::broken(const DesignBox &box) const {
+  if (!data_->holds(box)) // no design: none keeps anything
+    return data_->conditions.empty() ? std::nullopt : std::optional<size_t>(0);
   DesignFigures figures = data_->figures(box);
   for (size_t i = 0; i < data_->conditions.size(); ++i)
     if (data_->terms.nearly(data_->conditions[i], box, figures).high < 1)

@@ -13,7 +13,13 @@ class AcceleratorOp;
 namespace accord {
 
 /// A `require` of an accelerator, over what `DesignSpace` knows of a design: area, power.tdp,
-/// price, and every parameter and number of cores and memories by its path.
+/// price, and every parameter and number of the description by its path (`glb.capacity`, `clock`),
+/// in the units it is stated in. Comparisons, `and`, `or`, `not`, arithmetic; a choice of words is
+/// compared with a word: `tc.dataflow == weight_stationary`. Numbers that differ by less than 1e-12
+/// of the larger are equal.
+///
+/// A design power that is not stated follows from the energies where all are stated, or
+/// `technology` is: idle power, and everything on the chip at its peak (`powerAtPeak`).
 struct DesignRequirement {
   std::string text; ///< as written, or its label
   SourceLocation location;
@@ -21,7 +27,13 @@ struct DesignRequirement {
 
 class DesignSpace {
 public:
-  /// Issues: A0612 an accelerator without choices; what machineFrom says of any design.
+  /// Copies what it needs: neither the operation nor its context need stay. All members may be
+  /// called by several threads at once.
+  /// Issues: A0612 an accelerator without choices; A0303, A0305, A0307, A0311 a choice that has no
+  /// values, or too many (100,000); A0104 a reference or requirement to nothing, A0120 in a circle,
+  /// A0203 with the wrong dimension, A0302 without a value for every design (a divisor that may be
+  /// 0); A0103 a requirement on an area or power that does not follow from what is stated; what
+  /// machineFrom says of any design.
   static std::variant<DesignSpace, std::vector<Issue>> of(accel::AcceleratorOp accelerator);
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
@@ -40,7 +52,9 @@ public:
   /// First requirement that the machine does not keep; nothing: it keeps all.
   std::optional<size_t> broken(const Design &design, const Machine &machine) const;
   /// Best of everything in the box: each number of the machine at its most helpful (most
-  /// instances, rows, bandwidth, capacity; least latency, energy, idle power).
+  /// instances, rows, bandwidth, capacity; least latency, energy, idle power, area, design power).
+  /// Of words that the box leaves open: no dataflow (empty), every type of the cores, `either`
+  /// spread, and the farthest memory that a core may read.
   std::variant<Machine, Issue> best(const DesignBox &box) const;
   /// A requirement that no design of the box keeps, by intervals of its terms.
   std::optional<size_t> broken(const DesignBox &box) const;

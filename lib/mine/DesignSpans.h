@@ -8,8 +8,13 @@
 
 namespace accord::spans {
 
-inline double floorOf(double x) { return std::floor(x); }
-inline double ceilOf(double x) { return std::ceil(x); }
+/// A whole number that rounding has moved a little is that number: 0.3 / 0.1 is 3.
+inline std::optional<double> nearWhole(double x) {
+  double n = std::round(x);
+  return std::abs(x - n) <= 1e-12 * std::max(1.0, std::abs(x)) ? std::optional(n) : std::nullopt;
+}
+inline double floorOf(double x) { return nearWhole(x).value_or(std::floor(x)); }
+inline double ceilOf(double x) { return nearWhole(x).value_or(std::ceil(x)); }
 inline Rational floorOf(const Rational &x) { return x.floor(); }
 inline Rational ceilOf(const Rational &x) { return x.ceil(); }
 inline bool usable(double x) { return !std::isnan(x); }

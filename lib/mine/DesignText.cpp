@@ -79,8 +79,17 @@ public:
     return spellingOf(value);
   }
 
-  void keys(int depth, mlir::Operation *op, DictionaryAttr entries) {
-    for (NamedAttribute entry : entries) {
+  void keys(int depth, mlir::Operation *op, DictionaryAttr entries,
+            const accel::BlockSchema *schema) {
+    std::vector<NamedAttribute> all(entries.begin(), entries.end());
+    auto rank = [&](NamedAttribute entry) { // as the documentation has them
+      return schema ? schema->findKey(entry.getName()) : nullptr;
+    };
+    std::sort(all.begin(), all.end(), [&](NamedAttribute a, NamedAttribute b) {
+      return std::pair(rank(a), a.getName().getValue()) <
+             std::pair(rank(b), b.getName().getValue());
+    });
+    for (NamedAttribute entry : all) {
       std::string key = entry.getName().str();
       if (key == "sparse") {
         sparse(depth, cast<DictionaryAttr>(entry.getValue()));
@@ -112,8 +121,10 @@ public:
     auto apply = dyn_cast<accel::ApplyAttr>(of);
     if (auto reference = dyn_cast<accel::ReferenceAttr>(of))
       return reference.getPath().str();
-    if (!apply)
-      return value(of);
+    if (!apply) {
+      std::string words = value(of);
+      return words.find(" * ") == std::string::npos ? words : "(" + words + ")";
+    }
     std::vector<std::string> operands;
     for (Attribute operand : apply.getOperands())
       operands.push_back(isa<accel::ApplyAttr>(operand) && !isCall(operand)
@@ -195,39 +206,40 @@ std::string DesignSpace::Data::textOf(const Design &design,
   }
   writer.line(0, "/// One design of '" + name + "'.");
   writer.line(0, "accelerator " + name + " {");
-  writer.keys(1, accelerator, accelerator.getEntries());
+  writer.keys(1, accelerator, accelerator.getEntries(), accel::findSchema("accelerator"));
   if (auto from = accelerator->getAttrOfType<StringAttr>("efficiency_from"))
     writer.line(1, "efficiency from " + quoted(from.getValue()));
   std::string tdp;
   if (auto *one = std::get_if<Machine>(&made);
       one && !paths.count("power.tdp") && one->tdp.value > 0)
-    tdp = fmt::format("tdp = {:.17g} W // everything at its peak: follows from the energies",
+    tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies",
                       one->tdp.value);
   for (mlir::Operation &op : accelerator.getBody().front()) {
-    auto block = [&](const std::string &title, DictionaryAttr entries, const std::string &more) {
+    auto block = [&](const std::string &title, DictionaryAttr entries,
+                     const accel::BlockSchema *schema, const std::string &more) {
       auto comment = writer.comments.find({&op, "count"});
       writer.line(1, title + " {" +
                          (comment == writer.comments.end() ? "" : " // " + comment->second));
-      writer.keys(2, &op, entries);
+      writer.keys(2, &op, entries, schema);
       if (!more.empty())
         writer.line(2, more);
       writer.line(1, "}");
     };
     if (auto memory = dyn_cast<accel::MemoryOp>(op)) {
       block(fmt::format("memory {} : {}", memory.getSymName().str(), memory.getKind().str()),
-            memory.getEntries(), "");
+            memory.getEntries(), accel::findSchema("memory", memory.getKind()), "");
     } else if (auto core = dyn_cast<accel::CoreOp>(op)) {
       std::string count = core.getCountAttr() ? "[" + spellingOf(core.getCountAttr()) + "]" : "";
       block(fmt::format("core {}{} : {}", core.getSymName().str(), count, core.getKind().str()),
-            core.getEntries(), "");
+            core.getEntries(), accel::findSchema("core", core.getKind()), "");
     } else if (auto power = dyn_cast<accel::PowerOp>(op)) {
-      block("power", power.getEntries(), tdp);
+      block("power", power.getEntries(), accel::findSchema("power"), tdp);
       tdp.clear();
     } else if (auto area = dyn_cast<accel::AreaOp>(op)) {
       if (auto model = area.getEntries().getAs<StringAttr>("model"))
         writer.line(1, "area model = " + quoted(model.getValue()));
       else
-        block("area", area.getEntries(), "");
+        block("area", area.getEntries(), accel::findSchema("area"), "");
     } else if (auto path = dyn_cast<accel::PathOp>(op)) {
       writer.path(path);
     } else if (auto price = dyn_cast<accel::PriceOp>(op)) {
@@ -246,7 +258,7 @@ std::string DesignSpace::Data::textOf(const Design &design,
 
 std::string DesignSpace::text(const Design &design,
                               const std::vector<std::string> &comments) const {
-  return data_->textOf(design, comments);
+  return data_->holds({design, design}) ? data_->textOf(design, comments) : "";
 }
 
 } // namespace accord

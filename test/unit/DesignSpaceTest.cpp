@@ -143,6 +143,33 @@ TEST(DesignSpace, TemplateHasThePublishedParameters) {
   EXPECT_EQ(space.at(75711), (Design{6, 12, 7, 7, 12}));
 }
 
+// `tpu_like` of the catalogue is one of the chips around it, at the edge of the area.
+TEST(DesignSpace, TpuLikeIsInItsSpace) {
+  const DesignSpace &space = spaces()[1];
+  EXPECT_EQ(space.size(), "76800");
+  std::map<std::string, std::string> chosen = {
+      {"vmem.capacity", "16 MiB"}, {"vmem.bandwidth", "2048 B/cycle"},
+      {"mxu.count", "2"},          {"mxu.array.rows", "128"},
+      {"mxu.array.cols", "128"},   {"mxu.dataflow", "weight_stationary"},
+      {"vpu.count", "2"},          {"vpu.lanes", "1024"}};
+  Design design;
+  for (const DesignParameter &parameter : space.parameters()) {
+    auto found = llvm::find(parameter.spelled, chosen.at(parameter.name));
+    ASSERT_NE(found, parameter.spelled.end()) << parameter.name;
+    design.push_back(static_cast<uint32_t>(found - parameter.spelled.begin()));
+  }
+  Machine machine = machineOf(space, design);
+  EXPECT_FALSE(space.broken(design, machine));
+  Machines shipped(std::filesystem::path(ACCORD_SOURCE_DIR "/lib/catalog/tpu.accel"));
+  auto like = machineFrom(shipped["tpu_like"]);
+  ASSERT_TRUE(mlir::succeeded(like));
+  like->tdp = machine.tdp; // stated there, of its parts here
+  EXPECT_EQ(numbersOf(machine), numbersOf(*like));
+  // One array more passes the area.
+  ++design[indexOf(space, "mxu.count")];
+  EXPECT_EQ(space.broken(design, machineOf(space, design)), std::optional<size_t>(0));
+}
+
 // The template's requirements are the published rule: their number counted by hand.
 TEST(DesignSpace, TemplateKeepsWhatIsValid) {
   const DesignSpace &space = spaces()[0];
