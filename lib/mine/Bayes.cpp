@@ -110,8 +110,8 @@ private:
     std::vector<Design> drawn;
     for (size_t i = 0; i < kCandidates; ++i) {
       Design design = random.design(run.parameters());
-      // A tenth near the best: in a large space 1,000 points are far from anything.
-      if (run.best() && i < kCandidates / 10) {
+      // A third near the best: in a large space 1,000 points are far from anything.
+      if (run.best() && i < kCandidates / 3) {
         Design near = *run.best();
         for (size_t change = random.below(2) + 1; change > 0 && !near.empty(); --change) {
           size_t p = random.below(near.size());

@@ -28,8 +28,8 @@ public:
   }
 
   void search() {
-    std::vector<Design> seeds;
     for (int start = 0; start < 4 && !run.spent(); ++start) {
+      until = run.limit() / 5 * static_cast<uint64_t>(4 - start);
       std::optional<Design> before = run.best();
       Design design(parameters.size(), 0);
       for (size_t i : sizes)
@@ -49,6 +49,7 @@ public:
       if (found)
         improve(*found);
     }
+    until = 0;
     if (!run.best())
       anything();
     if (run.best())
@@ -56,6 +57,8 @@ public:
   }
 
 private:
+  /// This start has had its share of evaluations.
+  bool over() const { return run.spent() || run.left() < until; }
   uint32_t last(size_t i) const { return static_cast<uint32_t>(parameters[i].spelled.size() - 1); }
 
   double value(const Design &design) {
@@ -85,70 +88,65 @@ private:
     return next;
   }
 
+  /// What may be doubled, what is waited for most first; without a word about waiting all of it.
+  std::vector<Design> larger(const Design &design, bool &told) {
+    std::vector<double> waits = run.problem().waits(design);
+    told = waits.size() == parameters.size();
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (!parameters[i].numbers.empty() && !isSize(i) && design[i] < last(i) &&
+          (!told || waits[i] > 0))
+        order.emplace_back(told ? -waits[i] : 0, i);
+    std::sort(order.begin(), order.end());
+    std::vector<Design> all;
+    for (auto [wait, i] : order) {
+      all.push_back(design);
+      all.back()[i] = doubled(i, design[i]);
+    }
+    return all;
+  }
+
   /// Doubles what is waited for most while that helps; the value.
   double grow(Design &design) {
     double now = value(design);
-    if (std::isinf(now))
-      return now;
-    while (!run.spent()) {
-      std::vector<double> waits = run.problem().waits(design);
-      std::vector<std::pair<double, size_t>> order;
-      if (waits.size() == parameters.size()) {
-        for (size_t i = 0; i < waits.size(); ++i)
-          if (waits[i] > 0 && !isSize(i) && !parameters[i].numbers.empty() && design[i] < last(i))
-            order.emplace_back(-waits[i], i);
-      } else { // not known: by coordinates
-        for (size_t i : counts)
-          if (design[i] < last(i))
-            order.emplace_back(0, i);
-      }
-      std::sort(order.begin(), order.end());
-      bool better = false;
-      for (auto [wait, i] : order) {
-        Design more = design;
-        more[i] = doubled(i, design[i]);
-        if (double then = value(more); then < now) {
+    for (bool better = std::isfinite(now); better && !over();) {
+      better = false;
+      bool told;
+      std::vector<Design> all = larger(design, told);
+      if (!told)
+        run.values(all); // the best of them, not the first
+      size_t best = all.size();
+      for (size_t i = 0; i < all.size() && !(told && best < i); ++i)
+        if (double then = value(all[i]); then < now) {
           now = then;
-          design = std::move(more);
-          better = true;
-          break;
+          best = i;
         }
-      }
-      if (!better)
-        break;
+      if ((better = best < all.size()))
+        design = std::move(all[best]);
     }
     return now;
   }
 
   bool isSize(size_t i) const { return std::find(sizes.begin(), sizes.end(), i) != sizes.end(); }
 
-  /// The tree of sizes, level by level. A child that is worse than its parent is kept once
-  /// (hysteresis): the subtree ends at the second in a row.
+  /// The tree of sizes, level by level. A node that is worse than the best of this start is kept
+  /// once (hysteresis): the subtree ends at the second in a row.
   void walk(const Design &root) {
-    struct Node {
-      double parent;
-      int worse;
-    };
-    std::map<Design, Node> level = {{root, {INFINITY, 0}}};
-    while (!level.empty() && !run.spent()) {
-      std::map<Design, Node> below;
+    std::map<Design, int> level = {{root, 0}}; // with how many in a row were worse
+    while (!level.empty() && !over()) {
+      std::map<Design, int> below;
       // Of a level the largest first.
-      for (auto node = level.rbegin(); node != level.rend() && !run.spent(); ++node) {
+      for (auto node = level.rbegin(); node != level.rend() && !over(); ++node) {
         Design design = node->first;
-        double now = grow(design);
-        int worse = now > node->second.parent ? node->second.worse + 1 : 0;
-        if (worse > 1)
-          continue;
+        double before = worth;
+        int worse = grow(design) > before ? node->second + 1 : 0;
         for (size_t i : sizes) {
           Design child = node->first;
           child[i] = halved(i, child[i]);
-          if (child[i] == node->first[i])
+          if (worse > 1 || child[i] == node->first[i])
             continue;
-          double parent = worse ? node->second.parent : now;
-          auto [place, fresh] = below.emplace(child, Node{parent, worse});
-          if (!fresh && std::make_pair(worse, -parent) <
-                            std::make_pair(place->second.worse, -place->second.parent))
-            place->second = {parent, worse};
+          auto place = below.emplace(child, worse).first;
+          place->second = std::min(place->second, worse);
         }
       }
       level = std::move(below);
@@ -205,7 +203,7 @@ private:
 
   void improve(Design at) {
     double now = value(at);
-    for (bool pairs = false; !run.spent();) {
+    for (bool pairs = false; !over();) {
       std::vector<Design> near = neighbours(at, pairs);
       std::vector<double> values = run.values(near);
       size_t best = near.size();
@@ -229,6 +227,7 @@ private:
   std::vector<size_t> sizes, counts, rest;
   std::optional<Design> found; ///< best of this start
   double worth = INFINITY;
+  uint64_t until = 0; ///< evaluations to be left over by this start
 };
 
 } // namespace

@@ -69,7 +69,8 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options =
 /// evaluations, back to the best where nothing was found for long.
 MiningResult mineByAnnealing(MiningProblem &problem, const MiningOptions &options = {});
 /// Critical-path mining (after WHAM, arXiv 2404.14632): sizes of cores (parameters that end in
-/// rows, cols or lanes) from the largest by halving, a subtree left when it is worse twice; for
+/// rows, cols or lanes) from the largest by halving, a subtree left at the second size in a row
+/// that is worse than the best before; for
 /// each, counts (those that end in count) from the least, and what the critical path waits for
 /// doubled while that helps. Then better neighbours; from several settings of the rest.
 MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &options = {});

@@ -106,7 +106,7 @@ TEST(MineExact, ThreadsChangeNothing) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     MiningResult one;
     for (unsigned threads = 1; threads <= 3; ++threads) {
-      TableProblem problem(seed);
+      TableProblem problem(seed, 1500);
       MiningOptions options;
       options.threads = threads;
       if (seed % 3 == 0)
@@ -121,8 +121,8 @@ TEST(MineExact, ThreadsChangeNothing) {
 }
 
 TEST(MineExact, LimitsLeaveABoundThatHolds) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    TableProblem problem(seed);
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    TableProblem problem(seed, 800);
     Optimum least = optimum(problem);
     for (uint64_t limit : {0, 1, 2, 5, 17, 60, 300}) {
       for (int which = 0; which < 3; ++which) {
@@ -212,7 +212,7 @@ TEST(MineExact, SpacesOfOneOfNoneAndOfMany) {
 
 TEST_F(MineCheckpoint, AnySearchThatWasBrokenOffGoesOn) {
   for (uint64_t seed : {1, 4, 7, 12, 20, 23}) {
-    TableProblem problem(seed, 600);
+    TableProblem problem(seed, 150);
     MiningResult whole = mineExactly(problem);
     for (uint64_t limit = 0; limit <= whole.evaluations; ++limit) {
       MiningOptions broken = options;
@@ -231,7 +231,7 @@ TEST_F(MineCheckpoint, AnySearchThatWasBrokenOffGoesOn) {
 TEST_F(MineCheckpoint, AKilledSearchGoesOn) {
   class Dying : public TableProblem {
   public:
-    using TableProblem::TableProblem;
+    explicit Dying(uint64_t seed) : TableProblem(seed, 800) {}
     double valueOf(const Design &design) override {
       if (left-- == 0)
         _exit(7);
@@ -244,15 +244,14 @@ TEST_F(MineCheckpoint, AKilledSearchGoesOn) {
       return bound;
     }
     int left = -1;
-  } problem(0);
-  // One that takes some hundred values.
-  MiningResult whole;
-  uint64_t seed = 0;
-  do {
-    problem.~Dying();
-    new (&problem) Dying(++seed);
-    whole = mineExactly(problem);
-  } while (whole.evaluations < 200);
+  };
+  uint64_t seed = 0; // of a problem that takes some hundred values
+  for (; seed < 1000; ++seed)
+    if (Dying problem(seed); mineExactly(problem).evaluations > 100)
+      break;
+  Dying problem(seed);
+  MiningResult whole = mineExactly(problem);
+  ASSERT_GT(whole.evaluations, 100u);
   size_t killed = 0;
   options.resume = options.checkpoint;
   // Killed again and again, each time somewhat further on.
@@ -266,7 +265,7 @@ TEST_F(MineCheckpoint, AKilledSearchGoesOn) {
     }
     pid_t child = fork();
     if (child == 0) {
-      problem.left = 60;
+      problem.left = 40;
       mineExactly(problem, options);
       _exit(0);
     }

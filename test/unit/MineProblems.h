@@ -45,7 +45,8 @@ public:
 };
 
 /// A table of values: a monotone part, noise, designs that may not be, ties. The bound of a box is
-/// the least value in it less a slack that is the larger the larger the box.
+/// the least value in it less a slack that
+/// is the larger the larger the box, and half of that for one design.
 class TableProblem : public CountingProblem {
 public:
   explicit TableProblem(uint64_t seed, size_t most = 5000) {
@@ -117,7 +118,7 @@ public:
     // Some designs that may not be are not known as such before they are valued.
     if (std::isinf(least) && slack > 0)
       least = 1000;
-    return std::max(0.0, least - slack * share / static_cast<double>(design.size()));
+    return std::max(0.0, least - slack * (1 + share / static_cast<double>(design.size())) / 2);
   }
 
   std::vector<double> table;
