@@ -2,6 +2,7 @@
 #include "lib/cost/Energy.h"
 #include "lib/cost/Exchanges.h"
 #include "lib/cost/MappingCache.h"
+#include "lib/cost/PriceCache.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -21,14 +22,6 @@ std::string modelFor(const Core &core, const std::string &asked) {
   if (!asked.empty() && fits)
     return asked;
   return core.rows > 0 && core.cols > 0 ? array : core.lanes > 0 ? vector : peak;
-}
-
-/// FLOP/s of one instance for a type; 0 if the core cannot do it.
-double rateOf(const Machine &machine, const Core &core, const std::string &type) {
-  // An array or lanes without types do whatever type is asked for.
-  if (!core.peak.empty() && !core.peak.count(type))
-    return 0;
-  return peakOfOne(machine, core, type).value * core.efficiency;
 }
 
 std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
@@ -134,6 +127,10 @@ public:
                      {}};
       models_[model] = std::move(made);
     }
+    prices_ = options.prices;
+    for (int i = prices_ ? -1 : 0, n = prices_ ? static_cast<int>(machine_.cores.size()) : 0; i < n;
+         ++i) // of fused operations, then by core
+      known_.push_back(prices_->numberOf(PriceCache::keyOf(machine_, i, name_)));
     return std::nullopt;
   }
 
@@ -228,10 +225,36 @@ private:
     return std::move(*best);
   }
 
+  /// As known, or as it is priced now.
   std::variant<OperationCost, Failure> priceOn(const Operation &op, const CoreChoice &choice,
                                                Assumptions &assumptions) const {
+    std::string model = modelFor(machine_.cores[choice.core], name_);
+    // A plugin's model may look at anything.
+    if (!prices_ || (model != "array" && model != "vector" && model != "peak"))
+      return priceNow(op, choice, model, assumptions);
+    uint32_t operation =
+        prices_->numberOf(fmt::format("{}{} {}", PriceCache::keyOf(op), choice.type, choice.core));
+    uint32_t machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
+    auto known = prices_->find(operation, machine);
+    if (!known) {
+      auto priced = std::make_shared<PriceCache::Priced>();
+      auto cost = priceNow(op, choice, model, priced->words);
+      if (std::holds_alternative<Failure>(cost)) {
+        assumptions.merge(priced->words);
+        return cost;
+      }
+      priced->cost = std::move(std::get<OperationCost>(cost));
+      known = std::move(priced);
+      prices_->keep(operation, machine, known);
+    }
+    assumptions.insert(known->words.begin(), known->words.end());
+    return known->cost;
+  }
+
+  std::variant<OperationCost, Failure> priceNow(const Operation &op, const CoreChoice &choice,
+                                                const std::string &model,
+                                                Assumptions &assumptions) const {
     const Core &core = machine_.cores[choice.core];
-    std::string model = modelFor(core, name_);
     CostQuery query{op, machine_, choice.core, choice.type};
     query.mappings = &mappings_;
     std::vector<PartCost> parts;
@@ -362,6 +385,8 @@ private:
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
   mutable MappingCache mappings_;
+  PriceCache *prices_ = nullptr;
+  std::vector<uint32_t> known_; ///< numbers of this machine's keys: all cores, then each
   std::optional<Exchanges> exchanges_;
 };
 
@@ -374,42 +399,6 @@ Machine withEither(Machine machine, bool oneEach) {
 }
 
 } // namespace
-
-std::vector<std::string> fallbackTypes(const std::string &type) {
-  static const std::map<std::string, std::vector<std::string>> wider = {
-      {"fp4", {"fp8", "fp16", "bf16", "tf32", "fp32", "fp64"}},
-      {"fp8", {"fp16", "bf16", "tf32", "fp32", "fp64"}},
-      {"bf16", {"fp16", "tf32", "fp32", "fp64"}},
-      {"fp16", {"bf16", "tf32", "fp32", "fp64"}},
-      {"tf32", {"fp32", "fp64"}},
-      {"fp32", {"fp64"}},
-      {"int4", {"int8", "int16", "int32", "int64", "fp32"}},
-      {"int8", {"int16", "int32", "int64", "fp32"}},
-      {"int16", {"int32", "int64", "fp32"}},
-      {"int32", {"int64", "fp32"}},
-      {"int64", {"fp32"}},
-  };
-  std::vector<std::string> order{type};
-  if (auto more = wider.find(type); more != wider.end())
-    order.insert(order.end(), more->second.begin(), more->second.end());
-  return order;
-}
-
-std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &machine) {
-  std::vector<CoreKind> kinds{operation.core};
-  if (operation.core == CoreKind::Tensor)
-    kinds.push_back(CoreKind::Vector);
-  for (const std::string &type : fallbackTypes(operation.type))
-    for (CoreKind kind : kinds) {
-      std::vector<CoreChoice> able;
-      for (size_t i = 0; i < machine.cores.size(); ++i)
-        if (machine.cores[i].kind == kind && rateOf(machine, machine.cores[i], type) > 0)
-          able.push_back({static_cast<int>(i), type});
-      if (!able.empty())
-        return able;
-    }
-  return {};
-}
 
 std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
                                                  const EstimateOptions &options) {

@@ -4,6 +4,7 @@
 #include "lib/network/Collective.h"
 
 namespace accord {
+class PriceCache;
 
 struct EstimateOptions {
   /// Empty: the machine's own (`Machine::costModel`), else per core what it states: array if it has
@@ -18,6 +19,9 @@ struct EstimateOptions {
   /// one, and so on. What the graph's exchanges name and this does not is added outside of it:
   /// tensor, sequence, expert, data, then by name.
   std::vector<Axis> axes = {};
+  /// Prices of other machines' operations, which this looks into and adds to; the result does not
+  /// depend on it.
+  PriceCache *prices = nullptr;
 };
 
 /// Costs by OperationId, or what is wrong: one issue per cause (at most 20), at the first operation

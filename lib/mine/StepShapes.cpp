@@ -1,51 +1,17 @@
 #include "lib/mine/StepShapes.h"
 #include "lib/array/LoopRoles.h"
 #include "lib/array/Systolic.h"
+#include "lib/cost/PriceCache.h"
 #include "lib/model/Lookups.h"
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 
 namespace accord {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-/// Numbers and words in a row, for look-ups.
-class Key {
-public:
-  std::string text;
-  Key &operator<<(int64_t number) {
-    text.append(reinterpret_cast<const char *>(&number), sizeof number);
-    return *this;
-  }
-  Key &operator<<(const std::string &word) {
-    *this << static_cast<int64_t>(word.size());
-    text += word;
-    return *this;
-  }
-  Key &operator<<(const std::vector<Loop> &domain) {
-    *this << static_cast<int64_t>(domain.size());
-    for (const Loop &loop : domain)
-      *this << loop.extent << static_cast<int64_t>(loop.kind);
-    return *this;
-  }
-  Key &operator<<(const std::vector<LoopTensor> &tensors) {
-    *this << static_cast<int64_t>(tensors.size());
-    for (const LoopTensor &tensor : tensors) {
-      *this << tensor.elementBits << tensor.written << static_cast<int64_t>(tensor.sizes.size());
-      for (int64_t size : tensor.sizes)
-        *this << size;
-      *this << static_cast<int64_t>(tensor.dimensions.size());
-      for (const auto &terms : tensor.dimensions) {
-        *this << static_cast<int64_t>(terms.size());
-        for (const LoopTensor::Term &term : terms)
-          *this << term.loop << term.stride;
-      }
-    }
-    return *this;
-  }
-};
 
 class Collector {
 public:
@@ -55,7 +21,7 @@ public:
     StepClass made;
     made.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
     made.flops = static_cast<double>(op.flops);
-    Key key;
+    std::string key = PriceCache::keyOf(op);
     if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network) {
       made.kind = StepClass::Kind::Free;
       made.bytes = made.flops = 0;
@@ -76,17 +42,12 @@ public:
                     std::all_of(op.domain.begin(), op.domain.end(),
                                 [](const Loop &loop) { return loop.extent > 0; });
     }
-    key << static_cast<int64_t>(made.kind) << made.shape << made.want << op.bytesRead
-        << op.bytesWritten << op.flops << made.mapped << std::to_string(made.seconds);
-    if (made.kind == StepClass::Kind::Free)
-      key.text = "free";
-    if (made.kind == StepClass::Kind::Given) // not only its digits
-      key.text.append(reinterpret_cast<const char *>(&made.seconds), sizeof made.seconds);
     made.lookup = lookupRows(op).has_value();
-    key << made.lookup;
-    for (uint32_t part : made.parts)
-      key << part;
-    auto [place, isNew] = classes_.try_emplace(key.text, static_cast<uint32_t>(all.classes.size()));
+    if (made.kind == StepClass::Kind::Free)
+      key = "free";
+    if (made.kind == StepClass::Kind::Given)
+      key = fmt::format("given {:a}", made.seconds);
+    auto [place, isNew] = classes_.try_emplace(key, static_cast<uint32_t>(all.classes.size()));
     if (isNew)
       all.classes.push_back(std::move(made));
     return place->second;
@@ -108,10 +69,8 @@ private:
     return shapeOf(alone);
   }
   uint32_t shapeOf(const Operation &op) {
-    Key key;
-    key << op.kind << op.type << static_cast<int64_t>(op.core) << op.flops << op.contraction
-        << op.bytesRead << op.bytesWritten << op.domain << op.tensors;
-    auto [place, isNew] = shapes_.try_emplace(key.text, static_cast<uint32_t>(all.shapes.size()));
+    auto [place, isNew] =
+        shapes_.try_emplace(PriceCache::keyOf(op), static_cast<uint32_t>(all.shapes.size()));
     if (!isNew)
       return place->second;
     StepShape shape;

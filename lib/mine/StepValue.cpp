@@ -15,7 +15,9 @@ StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) co
       *issues = std::move(why);
     return never;
   };
-  auto priced = estimate(graph(), machine);
+  EstimateOptions options;
+  options.prices = prices_.get();
+  auto priced = estimate(graph(), machine, options);
   if (auto *why = std::get_if<std::vector<Issue>>(&priced))
     return refused(*why);
   Costs &costs = std::get<Costs>(priced);

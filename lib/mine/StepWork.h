@@ -1,5 +1,6 @@
 // One job's step on machines: what it takes, and in a microsecond what it takes at least.
 #pragma once
+#include "lib/cost/PriceCache.h"
 #include "lib/mine/StepProblem.h"
 #include <memory>
 
@@ -49,6 +50,7 @@ public:
 private:
   struct Data;
   std::unique_ptr<Data> data_;
+  std::unique_ptr<PriceCache> prices_; ///< of all machines so far
 };
 
 } // namespace accord
