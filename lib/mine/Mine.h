@@ -70,9 +70,9 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options =
 MiningResult mineByAnnealing(MiningProblem &problem, const MiningOptions &options = {});
 /// Critical-path mining (after WHAM, arXiv 2404.14632): sizes of cores (parameters that end in
 /// rows, cols or lanes) from the largest by halving, a subtree left at the second size in a row
-/// that is worse than the best before; for
-/// each, counts (those that end in count) from the least, and what the critical path waits for
-/// doubled while that helps. Then better neighbours; from several settings of the rest.
+/// that is worse than the best before; for each, counts (those that end in count) from the least,
+/// and what the critical path waits for doubled while that helps. Then better neighbours; from
+/// several settings of the rest. Nothing is drawn at random.
 MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &options = {});
 /// Gaussian process over logarithms of the parameters' numbers, words one-hot (Rasmussen and
 /// Williams, 2006, algorithm 2.1; kernel dot product + RBF + white), next the one of 1,000 random
