@@ -1,6 +1,5 @@
 // Regression by a Gaussian process (Rasmussen and Williams, 2006, algorithm 2.1), on a few hundred
-// points. Libraries of Bayesian optimisation (limbo, BayesOpt) are not in Debian; NLopt and
-// ensmallen, which are, have none.
+// points.
 #pragma once
 #include <Eigen/Dense>
 #include <utility>

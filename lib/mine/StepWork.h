@@ -33,10 +33,11 @@ public:
   /// anything (instances, rows, columns, lanes, clock, peak, bandwidth, capacity) and no less
   /// latency. Per operation: compute by the closed forms of lib/array (`systolicCost`, `rowCycles`,
   /// `elementCycles`) or flops / peak; every memory's latency + bytes / bandwidth, of compulsory
-  /// bytes and of what arrays take from the nearest; both joined as `roofline` does. Per region the
-  /// largest of its longest chain, and for each core and memory its time of all operations with
-  /// the least chain before and after it; a repeat takes count times its body, and all that the
-  /// body uses meanwhile. Cost models other than "peak", "array" and "vector" are not bounded: 0.
+  /// bytes and of what arrays take from the nearest; both joined as `roofline` does. Exact, what
+  /// fills a memory's bandwidth also excludes what uses it. Per region the largest of its longest
+  /// chain, and for each core and memory its time of all operations with the least chain before and
+  /// after it; a repeat takes count times its body, and all that the body uses meanwhile. Cost
+  /// models other than "peak", "array" and "vector" are not bounded: 0.
   double bound(const Machine &machine, bool exact) const;
   double bound(const Machine &machine, const StepBoundOptions &options) const;
   /// Joules that `value(machine).joules` is not below if its step is at least `step`: arithmetic
