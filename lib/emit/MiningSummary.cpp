@@ -43,7 +43,7 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   const MiningResult &result = plan.best.result;
   if (!plan.best.design) {
     lines.text += "  " + inked(style, Ink::Red, "no design may be");
-    lines.text += plan.conflict.empty() ? "\n" : ": none keeps '" + plan.conflict + "'\n";
+    lines.text += plan.conflict.empty() ? "\n" : ": none keeps " + plan.conflict + "\n";
     lines.add("searched", effortText(result));
     return lines.text;
   }

@@ -1,6 +1,7 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
+#include "lib/mine/StepMemory.h"
 #include "lib/mine/StepProblem.h"
 #include "lib/mine/StepWork.h"
 #include "lib/support/Version.h"
@@ -8,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -199,8 +201,22 @@ private:
       all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
     }
     if (auto broken = space_->broken(all)) {
-      plan_.conflict = space_->requirements()[*broken].text;
+      plan_.conflict = "'" + space_->requirements()[*broken].text + "'";
       plan_.conflictAt = space_->requirements()[*broken].location;
+      return;
+    }
+    auto most = space_->best(all);
+    auto *machine = std::get_if<Machine>(&most);
+    if (!machine || machine->memories.empty())
+      return;
+    for (const MiningJob &job : jobs_) {
+      double least = INFINITY, room = machine->memories[0].capacity.value;
+      for (const MiningWay &way : job.ways)
+        least = std::min(least, leastPeak(way.work->graph()));
+      if (least > room)
+        plan_.conflict =
+            fmt::format("'{}' in device memory: {} at least, '{}' has {} at most", job.name,
+                        formatBytes(least), machine->memories[0].name, formatBytes(room));
     }
   }
 
