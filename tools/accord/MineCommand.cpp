@@ -55,8 +55,6 @@ void addMine(CLI::App &app, int &status) {
                       "fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (beats the files)");
   command->add_option("--optimizer", options->session.elaborate.optimizer,
                       "sgd, momentum, adam or adamw (beats the files)");
-  command->add_option("--cost-model", options->session.costModel,
-                      "Cost model by name, built in or from a plugin");
   command->add_option("--load-pass-plugin", options->session.plugins,
                       "Shared library with passes or cost models (may be repeated)");
   command->add_flag("--fuse", options->session.fuse,
