@@ -247,7 +247,7 @@ TEST(PlacementPaths, NoneIsAboveAPlan) {
 
 /// What the search writes proves its bound, and none above; read back it is the same.
 TEST(PlacementPaths, OfTheSearch) {
-  size_t without = 0, with = 0, left = 0, refused = 0;
+  size_t without = 0, with = 0, left = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {
     Random random(seed);
     int64_t p = pick(random, 2, 3), v = pick(random, 2, 4);
@@ -263,11 +263,6 @@ TEST(PlacementPaths, OfTheSearch) {
     std::vector<std::string> trusted;
     ASSERT_TRUE(verify(problem, result, &trusted).empty()) << seed;
     left += !trusted.empty();
-    PlacementResult spoilt = result;
-    for (PathBound &bound : spoilt.paths)
-      bound.parts.pop_back();
-    for (const Issue &issue : verify(problem, spoilt))
-      refused += issue.code == "A0967";
     // Without the enumeration of plans, that is.
     EvenKnown known;
     uint64_t work = 0;
@@ -289,7 +284,6 @@ TEST(PlacementPaths, OfTheSearch) {
   }
   std::printf("proved %zu with paths, of these %zu without; %zu left\n", with, without, left);
   EXPECT_GT(with, without);
-  EXPECT_GT(refused, 0u);
 }
 
 /// Each way to spoil paths is told, and what it is.
