@@ -123,6 +123,7 @@ struct ElaborateOptions {
   std::string target;    ///< --target
   std::string train;     ///< --train: which block or model
   bool clusters = false; ///< whether the target may be a cluster
+  bool mines = false;    ///< the target is a space of machines, whose design power differs
   /// Degrees on a cluster may be choices, pipelines included, and requirements become
   /// `TrainingJob::limits`.
   bool placement = false;

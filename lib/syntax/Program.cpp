@@ -87,7 +87,8 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (!found) {
     using enum ast::DeclarationKind;
     std::vector<std::string> visible = d.sources.names(*d.main, {Accelerator, Cluster}),
-                             shipped = d.sources.catalogMachines(d.options.clusters), known = visible;
+                             shipped = d.sources.catalogMachines(d.options.clusters),
+                             known = visible;
     known.insert(known.end(), shipped.begin(), shipped.end());
     std::string has = fmt::format("the catalogue has {}", fmt::join(shipped, ", "));
     if (!visible.empty())
@@ -174,7 +175,8 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
         .error(Code::PlacementAlone, pin.at,
                "where layers are is chosen on a cluster alone, by 'accord compile'")
         .help("leave it out, or train on a cluster");
-  if (job.objective == Objective::Price || job.objective == Objective::TdpTime)
+  if (job.objective == Objective::Price ||
+      (job.objective == Objective::TdpTime && !d.options.mines))
     d.diags
         .error(Code::PlacementAlone, job.objectiveAt,
                "this is an objective on a cluster alone: of one device, less time is all of it")

@@ -69,7 +69,7 @@ private:
     for (const std::string &file : options_.files) {
       Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
       one.file = file;
-      one.mines = true;
+      one.elaborate.mines = true;
       Session &session = *sessions_.emplace_back(std::make_unique<Session>(one));
       if (!session.prepare())
         return session.finish(kWrongInput, "mine");
@@ -209,6 +209,10 @@ private:
     auto *machine = std::get_if<Machine>(&most);
     if (!machine || machine->memories.empty())
       return;
+    if (metric_ == MiningMetric::TdpTime && !(machine->tdp.value > 0))
+      plan_.conflict = "what tdp_time needs: state 'technology', or 'tdp' of its power";
+    if (metric_ == MiningMetric::AreaTime && !(machine->area.value > 0))
+      plan_.conflict = "what area_time needs: state 'area'";
     for (const MiningJob &job : jobs_) {
       double least = INFINITY, room = machine->memories[0].capacity.value;
       for (const MiningWay &way : job.ways)

@@ -149,7 +149,7 @@ bool Session::prepare() {
   theProgram->reportUnused();
   if (diags.hasErrors())
     return false;
-  if (options.mines) {
+  if (options.elaborate.mines) {
     theSpace = target;
   } else {
     if (!prepareMachine(target))

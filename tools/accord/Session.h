@@ -29,7 +29,6 @@ struct Options {
   std::string modelPasses; ///< pipeline run on the model, before the training graph is built
   std::string passes;      ///< pipeline run on the training graph
   bool fuse = false;       ///< run the pass `fuse` after them
-  bool mines = false;      ///< the target is a space of machines
   std::string output = "out";
   unsigned threads = 1;
   unsigned effort = 4;
