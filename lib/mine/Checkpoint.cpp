@@ -88,13 +88,22 @@ std::string checkpointText(const std::string &digest, const std::optional<Design
         out << '\n';
         json.array([&] {
           json.value(llvm::json::Array(entry->first));
-          json.value(valueJson(entry->second));
+          json.value(valueJson(entry->second.value));
+          if (entry->second.bound != entry->second.value)
+            json.value(valueJson(entry->second.bound));
         });
       }
     });
   });
   out << '\n';
   return text;
+}
+
+static std::optional<double> valueFrom(const llvm::json::Value &json) {
+  if (json.kind() == llvm::json::Value::Null)
+    return INFINITY;
+  std::optional<double> value = json.getAsNumber();
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 static std::optional<Design> designFrom(const llvm::json::Value *json,
@@ -135,14 +144,13 @@ std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem
     return fmt::format("{}: a checkpoint of another problem", path);
   for (const llvm::json::Value &entry : *values) {
     const llvm::json::Array *pair = entry.getAsArray();
-    if (!pair || pair->size() != 2)
+    if (!pair || (pair->size() != 2 && pair->size() != 3))
       return malformed();
     std::optional<Design> design = designFrom(&(*pair)[0], problem.parameters());
-    std::optional<double> value = (*pair)[1].getAsNumber();
-    bool none = (*pair)[1].kind() == llvm::json::Value::Null;
-    if (!design || !(none || (value && *value >= 0)))
+    std::optional<double> value = valueFrom((*pair)[1]), bound = valueFrom(pair->back());
+    if (!design || !value || !bound || *bound > *value)
       return malformed();
-    if (!known.emplace(std::move(*design), none ? INFINITY : *value).second)
+    if (!known.emplace(std::move(*design), Appraisal{*value, *bound}).second)
       return malformed();
   }
   if (object->get("best")) {

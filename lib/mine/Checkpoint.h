@@ -11,7 +11,8 @@ std::string digestOf(MiningProblem &problem);
 /// `text` is there whole, or what was there before is; what went wrong, or nothing.
 std::optional<std::string> writeWhole(const std::string &path, const std::string &text);
 
-/// A JSON document: version, digest, the best design with its value, and what is known.
+/// A JSON document: version, digest, the best design with its value, and what is known: of each
+/// design its value and, where that is another number, its bound.
 std::string checkpointText(const std::string &digest, const std::optional<Design> &best,
                            double value, const KnownDesigns &known);
 

@@ -22,7 +22,10 @@ struct Halves {
 class ExactSearch {
 public:
   explicit ExactSearch(MiningRun &run)
-      : run(run), boxes(run.parameters(), 2), designs(run.parameters(), 1) {}
+      : run(run), boxes(run.parameters(), 2),
+        designs(run.problem().tiers() + 1, OpenBoxes(run.parameters(), 1)) {
+    run.appraise();
+  }
 
   std::string search() {
     DesignBox whole;
@@ -36,7 +39,7 @@ public:
       if (!dive())
         break;
     std::string ended = rounds();
-    return fmt::format("branch and bound: {}; {} boxes open", ended, boxes.size() + designs.size());
+    return fmt::format("branch and bound: {}; {} boxes open", ended, openBoxes());
   }
 
 private:
@@ -48,7 +51,7 @@ private:
 
   void open(OpenBox box) {
     if (!dominated(box.bound, box.box.low))
-      (box.box.one() ? designs : boxes).push(box.bound, box.box);
+      (box.box.one() ? designs.front() : boxes).push(box.bound, box.box);
   }
 
   static OpenBox take(OpenBoxes &from) {
@@ -133,47 +136,75 @@ private:
     return true;
   }
 
+  /// Of the designs of which the next one is: by bound, then by place in the order of parameters.
+  size_t nextTier() const {
+    size_t next = 0;
+    for (size_t tier = 1; tier < designs.size(); ++tier)
+      if (!designs[tier].empty() && (designs[next].empty() || before(designs[tier], designs[next])))
+        next = tier;
+    return next;
+  }
+  static bool before(const OpenBoxes &a, const OpenBoxes &b) {
+    return a.bound() < b.bound() || (a.bound() == b.bound() && a.first().low <= b.first().low);
+  }
+
   double least() const {
-    return std::min(boxes.empty() ? INFINITY : boxes.bound(),
-                    designs.empty() ? INFINITY : designs.bound());
+    double least = boxes.empty() ? INFINITY : boxes.bound();
+    for (const OpenBoxes &tier : designs)
+      least = std::min(least, tier.empty() ? INFINITY : tier.bound());
+    return least;
+  }
+  size_t openBoxes() const {
+    size_t count = boxes.size();
+    for (const OpenBoxes &tier : designs)
+      count += tier.size();
+    return count;
   }
 
   /// How it ended.
   std::string rounds() {
     for (size_t purged = 1 << 12;;) {
-      while (!boxes.empty() && dominated(boxes.bound(), boxes.first().low))
-        boxes.pop();
-      while (!designs.empty() && dominated(designs.bound(), designs.first().low))
-        designs.pop();
-      double bound = least();
+      auto clean = [this](OpenBoxes &of) {
+        while (!of.empty() && dominated(of.bound(), of.first().low))
+          of.pop();
+      };
+      clean(boxes);
+      std::for_each(designs.begin(), designs.end(), clean);
+      double bound = std::min(least(), run.appraised());
       run.prove(bound);
-      if (boxes.empty() && designs.empty())
+      size_t open = openBoxes();
+      if (open == 0)
         return run.best() ? "nothing below the best" : "no design can be";
       double gap = run.options().gap;
       if (gap > 0 && run.best() && bound >= run.incumbent() * (1 - gap))
         return "within the gap asked for";
       if (run.stopped())
         return "stopped";
-      if (boxes.size() + designs.size() > run.options().boxes)
+      if (open > run.options().boxes)
         return "the limit of boxes";
-      if (boxes.size() + designs.size() > 2 * purged) {
+      if (open > 2 * purged) {
         auto keep = [this](double b, const DesignBox &box) { return !dominated(b, box.low); };
         boxes.filter(keep);
-        designs.filter(keep);
-        purged = std::max<size_t>(1 << 12, boxes.size() + designs.size());
+        for (OpenBoxes &tier : designs)
+          tier.filter(keep);
+        purged = std::max<size_t>(1 << 12, openBoxes());
       }
-      bool splitting =
-          !boxes.empty() &&
-          (designs.empty() || boxes.bound() < designs.bound() ||
-           (boxes.bound() == designs.bound() && boxes.first().low <= designs.first().low));
-      if (!(splitting ? splitRound() : valueRound()))
-        return splitting ? "the limit of bounds" : "the limit of evaluations";
+      size_t tier = nextTier();
+      const OpenBoxes &next = designs[tier];
+      if (!boxes.empty() && (next.empty() || before(boxes, next))) {
+        if (!splitRound(next.empty() ? INFINITY : next.bound()))
+          return "the limit of bounds";
+      } else if (tier + 1 < designs.size()) {
+        if (!deepenRound(tier))
+          return "the limit of bounds";
+      } else if (!valueRound()) {
+        return "the limit of evaluations";
+      }
     }
   }
 
-  bool splitRound() {
+  bool splitRound(double until) {
     std::vector<OpenBox> round;
-    double until = designs.empty() ? INFINITY : designs.bound();
     while (round.size() < kSplits && !boxes.empty() && boxes.bound() <= until &&
            !dominated(boxes.bound(), boxes.first().low))
       round.push_back(take(boxes));
@@ -188,24 +219,43 @@ private:
   }
 
   /// Designs near the least bound, not only of it, that threads have something to do.
-  bool valueRound() {
-    std::vector<Design> round;
-    double first = designs.bound(), until = first;
+  std::vector<OpenBox> round(OpenBoxes &from, uint64_t most) {
+    std::vector<OpenBox> round;
+    double first = from.bound(), until = first;
     if (run.best())
       until += (run.incumbent() - first) / 8;
     else
       until = INFINITY;
-    while (round.size() < std::min<uint64_t>(kValues, run.left()) && !designs.empty() &&
-           designs.bound() <= until && !dominated(designs.bound(), designs.first().low))
-      round.push_back(take(designs).box.low);
-    if (round.empty())
-      return false;
-    run.values(round);
-    return true;
+    while (round.size() < std::min<uint64_t>(kValues, most) && !from.empty() &&
+           from.bound() <= until && !dominated(from.bound(), from.first().low))
+      round.push_back(take(from));
+    return round;
+  }
+
+  bool deepenRound(size_t tier) {
+    std::vector<OpenBox> open = round(designs[tier], run.boundsLeft());
+    std::vector<Design> all;
+    for (const OpenBox &one : open)
+      all.push_back(one.box.low);
+    std::vector<double> bounds = run.deepen(all, static_cast<unsigned>(tier) + 1);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (double bound = std::max(open[i].bound, bounds[i]); !dominated(bound, open[i].box.low))
+        designs[tier + 1].push(bound, open[i].box);
+    return !open.empty();
+  }
+
+  bool valueRound() {
+    std::vector<Design> all;
+    for (OpenBox &one : round(designs.back(), run.left()))
+      all.push_back(std::move(one.box.low));
+    if (!all.empty())
+      run.values(all);
+    return !all.empty();
   }
 
   MiningRun &run;
-  OpenBoxes boxes, designs;
+  OpenBoxes boxes;
+  std::vector<OpenBoxes> designs; ///< by how often they were bounded again
 };
 
 } // namespace
@@ -219,7 +269,7 @@ MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options) {
     if (auto trouble = readCheckpoint(options.resume, problem, earlier, best))
       return run.refuse(*trouble);
     // Bounds may be those of a problem whose values are others.
-    if (best && valueOf(problem, *best) != earlier[*best])
+    if (best && valueOf(problem, *best) != earlier[*best].value)
       return run.refuse(
           fmt::format("{}: its best design is worth something else now", options.resume));
     run.resume(std::move(earlier));

@@ -4,15 +4,23 @@
 #include "lib/model/MiningPlan.h"
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace accord {
 
+/// What is known of one design.
+struct Appraisal {
+  double value = 0; ///< of the best that was found for it; infinite: nothing
+  double bound = 0; ///< it cannot be worth less, whatever is found
+  friend bool operator==(const Appraisal &, const Appraisal &) = default;
+};
+
 /// Values are of an objective that is made least, 0 or more; infinite: the design may not be (a
 /// requirement fails, the step does not fit, no area is known). NaN and less than 0 are taken for
 /// infinite as a value, for 0 as a bound.
-/// With `MiningOptions::threads` above 1 `bound` and `value` are called from several threads at
-/// once; everything else is called from the thread that called the strategy.
+/// With `MiningOptions::threads` above 1 `bound`, `deepen`, `value` and `appraise` are called from
+/// several threads at once; everything else is called from the thread that called the strategy.
 class MiningProblem {
 public:
   virtual ~MiningProblem() = default;
@@ -22,6 +30,20 @@ public:
   virtual double bound(const DesignBox &box) = 0;
   /// Costs milliseconds. The same for the same design.
   virtual double value(const Design &design) = 0;
+  /// Bounds of one design between `bound` and `value`, each dearer than the one before: `deepen`
+  /// with 1 to `tiers()`. Whether it is higher, too, is the search's to see to.
+  virtual unsigned tiers() const { return 0; }
+  virtual double deepen(const Design &, unsigned) { return 0; }
+  /// For problems where a design's worth is itself what a search finds (a placement): its value,
+  /// with the bound that this search proved. Of a design that is worth `below` or more anything
+  /// may be said that is true: an infinite value, a bound not less than `below`. The same for the
+  /// same design and `below`.
+  virtual Appraisal appraise(const Design &design, double) {
+    double known = value(design);
+    if (!(known >= 0))
+      known = std::numeric_limits<double>::infinity();
+    return {known, known};
+  }
   /// What a critical-path search asks of a design: by parameter, by how much of the value more of
   /// it could at most help (0: nothing on the critical path waits for it). Empty: not known.
   virtual std::vector<double> waits(const Design &) { return {}; }
@@ -52,7 +74,9 @@ struct MiningOptions {
 /// Branch and bound, best first over boxes (Land and Doig, Econometrica 28, 1960): of the box of
 /// the least bound every parameter is halved on trial, and the box where that raises the bounds
 /// most (strong branching: Applegate et al., TR95-05, 1995); a design of the least bound is valued.
-/// Ends when no box is below best * (1 - gap). At gap 0 `best` is the first in the order of
+/// What has several tiers of bounds climbs them one by one, whenever its own is the least. Ends
+/// when no box is below best * (1 - gap); what a design's own search left open is in the bound of
+/// the result, which is below its value then. At gap 0 `best` is the first in the order of
 /// parameters of all designs of the least value. Limits and `stop` end it with a bound that holds.
 MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options = {});
 /// Every design, in the order of parameters. Refused: more than 2^48 without a limit.

@@ -22,10 +22,23 @@ double valueOf(MiningProblem &problem, const Design &design) {
   return value >= 0 ? value : INFINITY;
 }
 
+double deepened(MiningProblem &problem, const Design &design, unsigned tier) {
+  double bound = problem.deepen(design, tier);
+  return bound > 0 ? bound : 0;
+}
+
+Appraisal appraisalOf(MiningProblem &problem, const Design &design, double below) {
+  Appraisal known = problem.appraise(design, below);
+  if (!(known.value >= 0))
+    known.value = INFINITY;
+  known.bound = known.bound > 0 ? std::min(known.bound, known.value) : 0;
+  return known;
+}
+
 MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::string strategy,
                      uint64_t usual)
     : problem_(problem), options_(options),
-      limit_(options.evaluations == UINT64_MAX ? usual : options.evaluations),
+      limit_(options.evaluations == UINT64_MAX ? usual : options.evaluations), appraised_(INFINITY),
       workers_(options.threads) {
   result_.strategy = std::move(strategy);
   result_.value = INFINITY;
@@ -56,6 +69,13 @@ std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
   return found;
 }
 
+std::vector<double> MiningRun::deepen(const std::vector<Design> &designs, unsigned tier) {
+  std::vector<double> found(designs.size());
+  workers_.each(designs.size(), [&](size_t i) { found[i] = deepened(problem_, designs[i], tier); });
+  result_.bounds += designs.size();
+  return found;
+}
+
 std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
   std::vector<size_t> fresh;
   if (!remembers_) {
@@ -78,7 +98,7 @@ std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
     if (least[i] < INFINITY)
       possible.push_back(fresh[i]);
     else
-      known_.emplace(designs[fresh[i]], INFINITY);
+      known_.emplace(designs[fresh[i]], Appraisal{INFINITY, INFINITY});
   }
   return possible;
 }
@@ -86,33 +106,46 @@ std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
 std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
   std::vector<size_t> counted = unknown(designs), asked;
   counted.resize(std::min<uint64_t>(counted.size(), left()));
-  std::vector<double> found(designs.size(), INFINITY);
+  std::vector<Appraisal> found(designs.size(), {INFINITY, INFINITY});
   for (size_t i : counted) {
     if (auto before = earlier_.find(designs[i]); before != earlier_.end())
       found[i] = before->second;
     else
       asked.push_back(i);
   }
-  workers_.each(asked.size(),
-                [&](size_t i) { found[asked[i]] = valueOf(problem_, designs[asked[i]]); });
+  // A design that is worth as much as the incumbent may come before it.
+  double below = std::nextafter(result_.value, INFINITY);
+  workers_.each(asked.size(), [&](size_t i) {
+    const Design &design = designs[asked[i]];
+    if (appraises_) {
+      found[asked[i]] = appraisalOf(problem_, design, below);
+    } else {
+      double value = valueOf(problem_, design);
+      found[asked[i]] = {value, value};
+    }
+  });
   for (size_t i : counted) {
     ++result_.evaluations;
     if (remembers_)
       known_.emplace(designs[i], found[i]);
-    bool better = found[i] < result_.value;
-    bool earlier = result_.best && found[i] == result_.value && designs[i] < *result_.best;
+    double value = found[i].value;
+    appraised_ = std::min(appraised_, found[i].bound);
+    bool better = value < result_.value;
+    bool earlier = result_.best && value == result_.value && designs[i] < *result_.best;
     if (better || earlier) {
-      result_.value = found[i];
+      result_.value = value;
       result_.best = designs[i];
       moment(better);
     }
   }
-  for (size_t i = 0; remembers_ && i < designs.size(); ++i)
-    if (auto known = known_.find(designs[i]); known != known_.end())
-      found[i] = known->second;
+  std::vector<double> values;
+  for (size_t i = 0; i < designs.size(); ++i) {
+    auto known = remembers_ ? known_.find(designs[i]) : known_.end();
+    values.push_back(known != known_.end() ? known->second.value : found[i].value);
+  }
   if (saved && !counted.empty())
     saved(false);
-  return found;
+  return values;
 }
 
 void MiningRun::prove(double bound) {

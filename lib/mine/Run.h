@@ -9,11 +9,13 @@ namespace accord {
 struct DesignHash {
   size_t operator()(const Design &design) const;
 };
-using KnownDesigns = std::unordered_map<Design, double, DesignHash>;
+using KnownDesigns = std::unordered_map<Design, Appraisal, DesignHash>;
 
 /// `bound`, or `value`, with what may not be said put right.
 double boundOf(MiningProblem &problem, const DesignBox &box);
 double valueOf(MiningProblem &problem, const Design &design);
+double deepened(MiningProblem &problem, const Design &design, unsigned tier);
+Appraisal appraisalOf(MiningProblem &problem, const Design &design, double below);
 
 class MiningRun {
 public:
@@ -42,6 +44,8 @@ public:
   double value(const Design &design) { return values({design})[0]; }
   /// Of many boxes, in parallel. Not above the limit: that is the caller's to see to.
   std::vector<double> bounds(const std::vector<DesignBox> &boxes);
+  /// Of many designs, in parallel; as many bounds count.
+  std::vector<double> deepen(const std::vector<Design> &designs, unsigned tier);
 
   /// Valued before, where designs are remembered.
   bool known(const Design &design) const { return known_.contains(design); }
@@ -52,6 +56,11 @@ public:
   /// Values of an earlier search, which count when they are asked for.
   void resume(KnownDesigns earlier) { earlier_ = std::move(earlier); }
   const KnownDesigns &earlier() const { return earlier_; }
+  /// From now on designs are appraised, and need not be told from each other where they are worth
+  /// more than the incumbent at the beginning of the round.
+  void appraise() { appraises_ = true; }
+  /// Least bound of what was appraised.
+  double appraised() const { return appraised_; }
   /// Called after each round of evaluations, and when the search ends.
   std::function<void(bool last)> saved;
 
@@ -74,7 +83,8 @@ private:
   MiningProblem &problem_;
   MiningOptions options_;
   uint64_t limit_;
-  bool remembers_ = true, screens_ = false, empty_ = false;
+  bool remembers_ = true, screens_ = false, appraises_ = false, empty_ = false;
+  double appraised_;
   std::optional<uint64_t> size_;
   KnownDesigns known_, earlier_;
   Workers workers_;

@@ -90,6 +90,44 @@ TEST(MineExact, IsTheFirstOfTheBestDesigns) {
   EXPECT_GT(saved, 100u);
 }
 
+TEST(MineExact, TiersOfBoundsSaveValuesAndChangeNothingElse) {
+  size_t saved = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    TableProblem flat(seed);
+    MiningResult plain = mineExactly(flat);
+    TieredProblem problem(seed);
+    MiningResult result = mineExactly(problem);
+    EXPECT_EQ(result.value, plain.value) << seed;
+    EXPECT_EQ(result.best, plain.best) << seed;
+    EXPECT_EQ(result.bound, plain.bound) << seed;
+    EXPECT_EQ(result.evaluations, problem.values) << seed;
+    EXPECT_EQ(result.bounds, problem.bounds) << seed;
+    saved += result.evaluations < plain.evaluations;
+    TieredProblem again(seed);
+    MiningOptions threads;
+    threads.threads = 3;
+    expectSame(result, mineExactly(again, threads), fmt::format("seed {}", seed));
+  }
+  EXPECT_GT(saved, 20u);
+}
+
+TEST(MineExact, WhatADesignLeavesOpenIsInTheBound) {
+  size_t open = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    TieredProblem problem(seed, 0.01);
+    Optimum least = optimum(problem);
+    MiningResult result = mineExactly(problem);
+    EXPECT_EQ(result.value, least.value) << seed;
+    if (!least.design)
+      continue;
+    EXPECT_EQ(result.best, least.design) << seed;
+    EXPECT_GE(result.bound, least.value * 0.99) << seed;
+    EXPECT_LE(result.bound, least.value) << seed; // bounds of boxes may prove more
+    open += result.bound < least.value;
+  }
+  EXPECT_GT(open, 50u);
+}
+
 TEST(MineExact, ExhaustionAgrees) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     TableProblem problem(seed);
@@ -99,6 +137,19 @@ TEST(MineExact, ExhaustionAgrees) {
     EXPECT_EQ(result.best, least.design) << seed;
     EXPECT_EQ(result.bound, least.value) << seed;
     EXPECT_EQ(result.evaluations, problem.table.size()) << seed;
+  }
+}
+
+TEST_F(MineCheckpoint, HoldsWhatADesignLeavesOpen) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    TieredProblem problem(seed, 0.02);
+    MiningResult whole = mineExactly(problem);
+    MiningOptions part = options;
+    part.evaluations = 1 + seed % 7;
+    mineExactly(problem, part);
+    MiningOptions rest;
+    rest.resume = options.checkpoint;
+    expectSame(whole, mineExactly(problem, rest), fmt::format("seed {}", seed));
   }
 }
 

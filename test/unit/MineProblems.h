@@ -125,6 +125,32 @@ public:
   double slack = 0;
 };
 
+/// A table where what a design is worth is the answer of a search: bounds of single designs climb
+/// in tiers, and an appraisal breaks off where it is of no use.
+class TieredProblem : public TableProblem {
+public:
+  /// `open`: least share of a design's value that its own search leaves unproved.
+  explicit TieredProblem(uint64_t seed, double open = 0)
+      : TableProblem(seed), open(open), count(static_cast<unsigned>(seed % 4)) {}
+  unsigned tiers() const override { return count; }
+  double deepen(const Design &design, unsigned tier) override {
+    ++bounds;
+    double value = valueOf(design), part = static_cast<double>(tier) / (count + 1);
+    // Not always higher than the one before.
+    return value * (1 - open) - (tier == 2 ? 2 : 1) * slack * (1 - part);
+  }
+  Appraisal appraise(const Design &design, double below) override {
+    ++values;
+    double value = valueOf(design);
+    if (value >= below)
+      return {INFINITY, std::min(value, below + (value - below) / 2)};
+    return {value, value * (1 - open)};
+  }
+
+  double open;
+  unsigned count;
+};
+
 /// Two kinds of cores and a buffer: time of matrix work, of vector work and of traffic, one after
 /// the other in part, under a limit of area.
 class HardwareProblem : public CountingProblem {
