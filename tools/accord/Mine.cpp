@@ -5,6 +5,7 @@
 #include "lib/mine/StepProblem.h"
 #include "lib/mine/StepWork.h"
 #include "lib/support/Version.h"
+#include "tools/accord/MineCertificate.h"
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -269,6 +270,7 @@ private:
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
+    ok = ok && writeMiningCertificate(folder, *space_, jobs_, metric_, plan_, diags);
     if (!ok)
       return first().finish(kWrongInput, "mine");
     if (options_.session.json)
