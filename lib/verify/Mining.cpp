@@ -21,9 +21,10 @@ struct MiningVerifier::Data {
   ClaimedPrices prices;
   std::vector<std::vector<StepFloor>> floors; ///< by job and way
 
-  /// Least of a job's ways; infinite where none has room. `costs`: by way, in place of floors.
+  /// Least of a job's ways; infinite where none has room, or none is worth less than `below`.
+  /// `costs`: by way, in place of closed forms.
   double least(const MiningVerifier &verifier, size_t job, const Machine &machine,
-               const std::vector<std::optional<Costs>> *costs) {
+               const std::vector<std::optional<Costs>> *costs, double below) {
     double least = INFINITY;
     for (size_t way = 0; way < floors[job].size(); ++way) {
       StepFloor &floor = floors[job][way];
@@ -31,13 +32,35 @@ struct MiningVerifier::Data {
         continue;
       if (costs && !(*costs)[way]) // the cost model has no step for it
         continue;
-      double step = costs ? floor.seconds(machine, *(*costs)[way]) : floor.seconds(machine),
-             joules = 0;
+      auto joules = [&](double step) {
+        return claim.metric != "energy" ? 0
+               : costs                  ? floor.joules(machine, *(*costs)[way], step)
+                                        : floor.joules(machine, step);
+      };
+      double most = below; // of the step
       if (claim.metric == "energy")
-        joules = costs ? floor.joules(machine, *(*costs)[way], step) : floor.joules(machine, step);
-      least = std::min(least, verifier.worth(machine, step, joules));
+        most = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
+      else if (std::isfinite(below) && verifier.worth(machine, 1, 0) > 0)
+        most = below / verifier.worth(machine, 1, 0);
+      double step =
+          costs ? floor.seconds(machine, *(*costs)[way], most) : floor.seconds(machine, most);
+      least = std::min(least, verifier.worth(machine, step, joules(step)));
     }
     return least;
+  }
+
+  /// Of each job alone, so that the answer is worth `bound` or more if one of them is.
+  double belowFor(const ClaimedAnswer &answer, const std::vector<double> &values, size_t i,
+                  double bound) const {
+    const ClaimedJob &job = claim.jobs[answer.jobs[i]];
+    if (answer.jobs.size() == 1)
+      return bound;
+    if (claim.blend == "worst_ratio")
+      return job.best > 0 ? bound * job.best : bound;
+    double others = 0;
+    for (size_t k = 0; k < values.size(); ++k)
+      others += k == i ? 0 : values[k] * claim.jobs[answer.jobs[k]].weight;
+    return job.weight > 0 ? (bound - others) / job.weight : INFINITY;
   }
 };
 
@@ -98,8 +121,27 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
   std::vector<OpenDesign> open;
   const auto &parameters = data_->claim.parameters;
   double bound = answer.bound * (1 - kEqual);
+  proof.proven = std::min(proof.proven, answer.bound);
   Design design(parameters.size(), 0);
-  std::vector<double> values(answer.jobs.size());
+  size_t jobs = answer.jobs.size();
+  // Again, with what no plan below the bound can do, where that is needed. `costs`: by job.
+  auto floorOn = [&](const Machine &machine,
+                     const std::vector<std::vector<std::optional<Costs>>> &costs) {
+    auto of = [&](size_t i, double below) {
+      return data_->least(*this, answer.jobs[i], machine, costs.empty() ? nullptr : &costs[i],
+                          below);
+    };
+    std::vector<double> values;
+    for (size_t i = 0; i < jobs; ++i)
+      values.push_back(of(i, INFINITY));
+    double floor = blended(answer, values);
+    for (size_t i = 0; i < jobs && floor < bound; ++i)
+      if (double below = data_->belowFor(answer, values, i, bound); std::isfinite(below)) {
+        values[i] = std::max(values[i], of(i, below));
+        floor = blended(answer, values);
+      }
+    return floor;
+  };
   auto next = [&] { // the last parameter counts fastest
     for (size_t i = design.size(); i-- > 0;) {
       if (++design[i] < parameters[i].spelled.size())
@@ -115,12 +157,9 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.refused;
       continue;
     }
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = data_->least(*this, answer.jobs[i], *machine, nullptr);
-    double floor = blended(answer, values);
+    double floor = floorOn(*machine, {});
     if (floor >= bound) {
       ++proof.byWork;
-      proof.proven = std::min(proof.proven, floor);
       continue;
     }
     auto whole = data_->machines.exactly(design);
@@ -129,19 +168,15 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.refused;
       continue;
     }
-    for (size_t i = 0; i < values.size(); ++i) {
-      std::vector<std::optional<Costs>> costs;
+    std::vector<std::vector<std::optional<Costs>>> costs(jobs);
+    for (size_t i = 0; i < jobs; ++i)
       for (size_t way = 0; way < data_->floors[answer.jobs[i]].size(); ++way)
-        costs.push_back(data_->prices(answer.jobs[i], way, *exact));
-      values[i] = std::max(values[i], data_->least(*this, answer.jobs[i], *exact, &costs));
-    }
-    floor = blended(answer, values);
-    if (floor >= bound) {
+        costs[i].push_back(data_->prices(answer.jobs[i], way, *exact));
+    floor = std::max(floor, floorOn(*exact, costs));
+    if (floor >= bound)
       ++proof.byPrices;
-      proof.proven = std::min(proof.proven, floor);
-      continue;
-    }
-    open.push_back({design, floor});
+    else
+      open.push_back({design, floor});
   } while (next());
   return open;
 }
