@@ -65,24 +65,30 @@ std::vector<std::vector<ChoiceWorth>> sensitivityOf(MiningProblem &problem, cons
       places.emplace_back(p, all[p].size());
       all[p].emplace_back().choice = choice;
     }
+  auto stopped = [&] { return options.stop && options.stop->load(std::memory_order_relaxed); };
   Workers(options.threads).each(places.size(), [&](size_t i) {
     auto [p, at] = places[i];
+    if (stopped())
+      return;
     Design beside = best;
     beside[p] = all[p][at].choice;
     bool possible = boundOf(problem, {beside, beside}) < INFINITY;
     all[p][at].value = possible ? appraisalOf(problem, beside, INFINITY).value : INFINITY;
   });
+  if (stopped())
+    return std::vector<std::vector<ChoiceWorth>>(parameters.size());
   if (options.evaluations == 0)
     return all;
   std::vector<Design> found = {best};
   for (auto [p, at] : places) {
     ChoiceWorth &worth = all[p][at];
-    if (worth.choice == best[p] || (options.stop && options.stop->load(std::memory_order_relaxed)))
+    size_t distance = std::max(worth.choice, best[p]) - std::min(worth.choice, best[p]);
+    if (distance == 0 || distance > options.pins / 2 || stopped())
       continue;
     Pinned pinned(problem, p, worth.choice);
     MiningOptions search;
-    search.evaluations = std::max<uint64_t>(1, options.evaluations / places.size());
-    search.bounds = std::max<uint64_t>(1, options.bounds / places.size());
+    search.evaluations = options.evaluations;
+    search.bounds = options.bounds;
     search.threads = options.threads;
     search.stop = options.stop;
     Design beside = best;

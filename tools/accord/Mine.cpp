@@ -159,10 +159,12 @@ private:
       reference.name = reference.machine.name;
       std::optional<MinedStep> best;
       for (const MiningWay &way : ways) {
-        StepValue value = way.work->value(session.machine());
-        if (value.fits && std::isfinite(value.step) && (!best || value.step < best->step))
+        const Machine &machine = session.machine();
+        StepValue value = way.work->value(machine);
+        double worth = worthOf(metric_, machine, value.step, value.joules);
+        if (value.fits && std::isfinite(worth) && (!best || worth < best->value))
           best = {jobs_[j].name, way.label,   jobs_[j].batch, value.step,
-                  value.joules,  value.bytes, value.step,     0};
+                  value.joules,  value.bytes, worth,          0};
       }
       if (best)
         reference.steps.push_back(std::move(*best));
@@ -222,7 +224,6 @@ private:
     };
     return {*space_,
             problem,
-            miningStrategy(options_.strategy),
             search_,
             [this, &problem, &all](const std::string &name, const Design &design) {
               return designed(name, problem, all, design);

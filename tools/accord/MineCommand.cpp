@@ -50,7 +50,7 @@ void addMine(CLI::App &app, int &status) {
       ->default_str("1%");
   command->add_flag("--sensitivity", options->sensitivity,
                     "Also the best design with each choice of each parameter, and with each limit "
-                    "relaxed by 10 %; takes at most as many evaluations as the search");
+                    "relaxed by 10 %; a search for each");
   command->add_option("--against", options->against,
                       "A machine that the best design is compared with in the report: a name, or "
                       "FILE.accel[:NAME]");

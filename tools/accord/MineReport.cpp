@@ -49,7 +49,6 @@ std::string whyNot(const MinedProblem &mined, const Design &design) {
   return text;
 }
 
-/// `all`: the search that is compared with.
 RequirementWorth requirementWorth(const MinedProblem &mined, size_t requirement,
                                   const Design &best) {
   RequirementWorth worth;
@@ -69,7 +68,6 @@ RequirementWorth requirementWorth(const MinedProblem &mined, size_t requirement,
   return worth;
 }
 
-/// As long as `search` allows.
 void searchRelaxed(RequirementWorth &worth, const MinedProblem &mined, size_t requirement,
                    const MiningOptions &search) {
   mined.space.relax(requirement, kRelaxed);
@@ -108,10 +106,8 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
   SensitivityOptions beside;
   beside.threads = mined.search.threads;
   beside.stop = mined.search.stop;
-  if (options.sensitivity) {
-    beside.evaluations = std::max<uint64_t>(1, result.evaluations / 2);
-    beside.bounds = std::max<uint64_t>(1, result.bounds / 2);
-  }
+  if (options.sensitivity)
+    beside.evaluations = result.evaluations, beside.bounds = result.bounds;
   findings.parameters = sensitivityOf(mined.problem, best, beside);
   for (size_t p = 0; p < findings.parameters.size(); ++p)
     for (ChoiceWorth &worth : findings.parameters[p])
@@ -122,20 +118,13 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
       }
   MiningOptions search = mined.search;
   search.known = {best};
-  if (options.sensitivity) {
-    std::vector<size_t> limits;
-    for (size_t r = 0; r < findings.requirements.size(); ++r)
-      if (findings.requirements[r].used > 0)
-        limits.push_back(r);
-    MiningOptions share = search;
-    if (!limits.empty()) {
-      share.evaluations = std::max<uint64_t>(1, result.evaluations / (2 * limits.size()));
-      share.bounds = std::max<uint64_t>(1, result.bounds / (2 * limits.size()));
-    }
-    for (size_t r : limits)
-      if (!stopped())
-        searchRelaxed(findings.requirements[r], mined, r, share);
-  }
+  MiningOptions relaxed = search;
+  // Of more designs than before.
+  relaxed.evaluations = std::min(search.evaluations, 2 * result.evaluations);
+  relaxed.bounds = std::min(search.bounds, 2 * result.bounds);
+  for (size_t r = 0; r < findings.requirements.size() && options.sensitivity; ++r)
+    if (findings.requirements[r].used > 0 && !stopped())
+      searchRelaxed(findings.requirements[r], mined, r, relaxed);
   if (!options.front)
     return;
   MinedFront &front = plan.front.emplace();

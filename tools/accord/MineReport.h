@@ -16,7 +16,6 @@ struct MineReportOptions {
 struct MinedProblem {
   DesignSpace &space;
   MiningProblem &problem;
-  MiningStrategy strategy;
   MiningOptions search; ///< as it was asked for; without its files
   /// A design as it is written; it may be.
   std::function<MinedDesign(const std::string &name, const Design &design)> designed;
@@ -26,9 +25,8 @@ struct MinedProblem {
 };
 
 /// Adds front and findings to a plan that has a design. Limits, waits and the designs beside the
-/// best take about as many values as there are choices. The searches of `sensitivity` take at most
-/// as many evaluations and bounds as the search before them: half for the choices, half for the
-/// limits. Nothing where the search was stopped.
+/// best take about as many values as there are choices. Each search of `sensitivity` takes at most
+/// as many evaluations and bounds as the search before it. Nothing where that was stopped.
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options);
 
 /// report.html, and front.csv with front/NN.accel where a front was asked for. False after an
