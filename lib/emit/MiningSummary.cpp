@@ -38,13 +38,13 @@ std::string limitsText(const std::vector<LimitShare> &shares) {
   return text;
 }
 
-/// The requirements that leave a tenth of their limit or less, and what relaxing them is worth.
+/// The limits of which a tenth or less is left, or what relaxing all of them is worth.
 void addRequirements(Lines &lines, const MiningPlan &plan) {
   for (const RequirementWorth &one : plan.findings.requirements) {
     double gain = one.relaxed && plan.best.result.value > 0
                       ? 1 - one.relaxed->value / plan.best.result.value
                       : 0;
-    if (one.used < 0.9 && !(gain > 0))
+    if (one.used < 0.9 && !one.relaxed)
       continue;
     std::string worth = !one.relaxed ? ""
                         : gain > 0   ? fmt::format("; 10 % more: {:.3g} % better", 100 * gain)

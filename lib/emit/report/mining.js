@@ -9,7 +9,7 @@ const mm2 = v => trim(v, 4) + " mm²", watts = v => trim(v, 4) + " W", times = v
 const metricName = { step_time: steps.length > 1 ? "step times" : "step time", tdp_time: "step time × TDP", energy: "energy of a step", area_time: "step time × area" }[metric];
 const objective = ratio ? "worst ratio to own best" : metricName;
 const chosenText = chosen => data.space.parameters.map(p => `${p.name} ${chosen[p.name]}`).join("  ·  ");
-const jobs = () => steps.map(s => s.job).join(", ");
+const jobs = () => (steps.length > 4 ? `${steps.length} jobs` : steps.map(s => s.job).join(", "));
 
 function tile(label, value, unit, note, share, color) {
   return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
@@ -75,7 +75,7 @@ function front() {
     points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
   if (byArea || byPower)
     drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : objective], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
-  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is within ${percent(f.within)} of one of these in everything` : "no design of the space beats one of these in everything";
+  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these` : "no design of the space beats one of these in everything";
   byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: the best. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
@@ -101,7 +101,7 @@ function requirements() {
   byId("requirements").hidden = false;
   const relaxed = all.some(r => r.relaxed), change = v => { const c = v / data.objective.value - 1; return Math.abs(c) < 5e-5 ? "the same" : (c < 0 ? "−" : "+") + trim(Math.abs(c) * 100, 3) + " %"; };
   const cell = r => !r.relaxed ? "–" : r.relaxed.value === null ? "none found" : el("span", { class: r.relaxed.value < data.objective.value ? "better" : "quiet", title: chosenText(r.relaxed.chosen) },
-    change(r.relaxed.value) + (r.relaxed.bound !== null && r.relaxed.bound < r.relaxed.value * (1 - 1e-9) ? ` (${change(r.relaxed.bound)} at most)` : ""));
+    change(r.relaxed.value) + (r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value * (1 - 1e-9) ? ` (${change(r.relaxed.bound)} at most)` : ""));
   byId("requirements-table").append(head([["requirement"], ["used", "n"], ...(relaxed ? [[`${objective} with 10 % more`, "n"]] : [])]),
     el("tbody", {}, ...all.map(r => line([[el("span", {}, r.requirement, r.figures ? el("div", { class: "quiet" }, r.figures) : null)],
       [r.used ? el("span", {}, percent(r.used), el("span", { class: "mini" }, el("i", { style: `width:${Math.min(100, r.used * 100)}%;background:var(--${r.used > 0.95 ? "data_gradient" : "accent"})` }))) : "kept", "n"], ...(relaxed ? [[cell(r), "n"]] : [])]))));
