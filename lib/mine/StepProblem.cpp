@@ -31,6 +31,20 @@ const char *name(MiningMetric metric) {
   return "step_time";
 }
 
+double worthOf(MiningMetric metric, const Machine &machine, double step, double joules) {
+  switch (metric) {
+  case MiningMetric::StepTime:
+    return step;
+  case MiningMetric::TdpTime:
+    return step * machine.tdp.value;
+  case MiningMetric::Energy:
+    return joules;
+  case MiningMetric::AreaTime:
+    return step * machine.area.value;
+  }
+  return step;
+}
+
 struct StepProblem::Data {
   struct Way {
     std::shared_ptr<const StepWork> work;
@@ -48,20 +62,6 @@ struct StepProblem::Data {
   std::mutex mutex;
   std::map<std::tuple<size_t, size_t, Design>, StepValue> known; ///< by job, way
 
-  /// What the metric makes of a step on a machine; infinite where the machine lacks the number.
-  double worth(const Machine &machine, double step, double joules) const {
-    switch (metric) {
-    case MiningMetric::StepTime:
-      return step;
-    case MiningMetric::TdpTime:
-      return step * machine.tdp.value;
-    case MiningMetric::Energy:
-      return joules;
-    case MiningMetric::AreaTime:
-      return step * machine.area.value;
-    }
-    return step;
-  }
   bool isKnown(const Machine &machine) const {
     return !(metric == MiningMetric::TdpTime && !(machine.tdp.value > 0)) &&
            !(metric == MiningMetric::AreaTime && !(machine.area.value > 0));
@@ -96,7 +96,7 @@ struct StepProblem::Data {
     }
     StepValue value = jobs[job].ways[way].work->value(machine);
     value.way = way;
-    value.value = value.fits ? worth(machine, value.step, value.joules) : kNever;
+    value.value = value.fits ? worthOf(metric, machine, value.step, value.joules) : kNever;
     std::lock_guard lock(mutex);
     return known.try_emplace(std::move(key), value).first->second;
   }
@@ -132,7 +132,7 @@ struct StepProblem::Data {
   /// Of a step that takes so long at least.
   double worth(const Way &way, const Machine &machine, double step) const {
     double joules = metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
-    return worth(machine, step, joules);
+    return worthOf(metric, machine, step, joules);
   }
   /// Least of its ways. `of`: of one of them.
   template <typename Of> double least(size_t job, Of of) const {
@@ -173,6 +173,9 @@ std::string StepProblem::digest() {
   }
   return text;
 }
+
+std::vector<std::string> StepProblem::costNames() { return data_->space.costNames(); }
+std::vector<double> StepProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
 
 double StepProblem::bound(const DesignBox &box) {
   if (!data_->isDesign(box.low) || !data_->isDesign(box.high) || data_->space.broken(box))

@@ -16,6 +16,8 @@ enum class MiningMetric : uint8_t {
   AreaTime  ///< step time * area
 };
 const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time"
+/// What the metric makes of a step of so many seconds and joules on a machine.
+double worthOf(MiningMetric metric, const Machine &machine, double step, double joules);
 
 /// A step as it may run: a micro-batch size, a recomputation.
 struct MiningWay {
@@ -58,6 +60,8 @@ public:
   double value(const Design &design) override;
   Appraisal appraise(const Design &design, double below) override;
   std::vector<double> waits(const Design &design) override;
+  std::vector<std::string> costNames() override; ///< those of the space
+  std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override; ///< version, metric, and sizes of the jobs' steps
   /// Of one job, for tables and reports.
   std::optional<StepValue> step(size_t job, const Design &design);

@@ -1,11 +1,13 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
+#include "lib/mine/StepLimits.h"
 #include "lib/mine/StepMemory.h"
 #include "lib/mine/StepProblem.h"
 #include "lib/mine/StepWork.h"
 #include "lib/support/Version.h"
 #include "tools/accord/MineCertificate.h"
+#include "tools/accord/MineReport.h"
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,6 +52,16 @@ public:
     if (auto *wrong = std::get_if<std::string>(&asked))
       return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
     auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
+    if (!options_.front.empty()) {
+      auto near = SolveWatch::asked(options_.front, "none");
+      if (!std::holds_alternative<SolveWatch::Asked>(near))
+        return refuse(Code::BadCommandLine,
+                      "--front: expected a share below 1, as in 2% or 0.02, found '" +
+                          options_.front + "'",
+                      options_.session.json, "mine");
+      findings_.front = std::get<SolveWatch::Asked>(near).gap;
+    }
+    findings_.sensitivity = options_.sensitivity;
     if (int status = prepare(); status != kDone)
       return status;
     SolveWatch watch("mining", {true, seconds});
@@ -87,6 +99,8 @@ private:
       if (!addJob(session))
         return session.finish(kWrongInput, "mine");
     }
+    if (!options_.against.empty() && !addReference())
+      return kWrongInput;
     return kDone;
   }
 
@@ -103,6 +117,11 @@ private:
     for (int number = 2; taken(job.name); ++number)
       job.name = fmt::format("{}_{}", session.job().name, number);
     job.batch = request.batch;
+    return addWays(session, job.ways);
+  }
+
+  bool addWays(Session &session, std::vector<MiningWay> &ways) {
+    SingleDeviceRequest request = session.request();
     for (int64_t microbatch : request.microbatches)
       for (const std::string &policy : request.recomputes) {
         if (request.batch % microbatch != 0)
@@ -112,16 +131,46 @@ private:
           session.report(*issue);
           return false;
         }
-        job.ways.push_back({fmt::format("micro-batch {}{}", microbatch,
-                                        policy == "none" ? "" : ", recompute " + policy),
-                            std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
+        ways.push_back({fmt::format("micro-batch {}{}", microbatch,
+                                    policy == "none" ? "" : ", recompute " + policy),
+                        std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
       }
-    if (!job.ways.empty())
+    if (!ways.empty())
       return true;
     session.diagnostics().error(
         Code::BatchNotDivisible, session.job().microbatchAt,
         fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
     return false;
+  }
+
+  /// The jobs on the machine that is compared with.
+  bool addReference() {
+    MinedDesign &reference = plan_.findings.reference.emplace();
+    for (size_t j = 0; j < options_.files.size(); ++j) {
+      Options one = options_.session;
+      one.file = options_.files[j];
+      one.elaborate.target = options_.against;
+      Session session(one);
+      std::vector<MiningWay> ways;
+      if (!session.prepare() || !addWays(session, ways)) {
+        session.finish(kWrongInput, "mine");
+        return false;
+      }
+      reference.machine = session.machine();
+      reference.name = reference.machine.name;
+      std::optional<MinedStep> best;
+      for (const MiningWay &way : ways) {
+        const Machine &machine = session.machine();
+        StepValue value = way.work->value(machine);
+        double worth = worthOf(metric_, machine, value.step, value.joules);
+        if (value.fits && std::isfinite(worth) && (!best || worth < best->value))
+          best = {jobs_[j].name, way.label,   jobs_[j].batch, value.step,
+                  value.joules,  value.bytes, worth,          0};
+      }
+      if (best)
+        reference.steps.push_back(std::move(*best));
+    }
+    return true;
   }
 
   void searchAll() {
@@ -154,6 +203,8 @@ private:
       plan_.best.design = designed(several ? "common" : jobs_.front().name, problem, all, *best);
     else
       explain();
+    if (plan_.best.result.best)
+      accord::addFindings(plan_, minedProblem(problem, all), findings_);
     if (!options_.compare)
       return;
     MiningOptions equal = search_;
@@ -165,6 +216,36 @@ private:
           answer.design = designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
+  }
+
+  MinedProblem minedProblem(StepProblem &problem, const std::vector<size_t> &all) {
+    auto machineOf = [this](const Design &design) {
+      auto made = space_->machine(design);
+      return std::get<Machine>(std::move(made));
+    };
+    return {*space_,
+            problem,
+            search_,
+            [this, &problem, &all](const std::string &name, const Design &design) {
+              return designed(name, problem, all, design);
+            },
+            [this, &problem, machineOf](const Design &design) {
+              std::vector<std::vector<LimitShare>> limits;
+              for (size_t j = 0; j < jobs_.size(); ++j) {
+                auto step = problem.step(j, design);
+                limits.push_back(step
+                                     ? stepLimits(*jobs_[j].ways[step->way].work, machineOf(design))
+                                     : std::vector<LimitShare>());
+              }
+              return limits;
+            },
+            [this, &problem, machineOf](const Design &design) -> std::string {
+              for (size_t j = 0; j < jobs_.size(); ++j)
+                if (auto step = problem.step(j, design); !step || !step->fits)
+                  return fmt::format("'{}' has no room in '{}'", jobs_[j].name,
+                                     machineOf(design).memories[0].name);
+              return "no step";
+            }};
   }
 
   /// The search with its files.
@@ -266,6 +347,7 @@ private:
               writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
+    ok = ok && writeFindings(diags, folder, plan_);
     for (const MinedAnswer &answer : plan_.own)
       if (answer.design)
         ok = ok &&
@@ -288,6 +370,7 @@ private:
   MiningMetric metric_ = MiningMetric::StepTime;
   std::vector<MiningJob> jobs_;
   MiningOptions search_;
+  MineReportOptions findings_;
   MiningPlan plan_;
 };
 
