@@ -69,10 +69,11 @@ public:
     search_.seed = options_.seed;
     search_.threads = options_.session.threads;
     search_.stop = watch.stop();
+    search_.crew = options_.crew;
     if (options_.evaluations)
       search_.evaluations = options_.evaluations;
     searchAll();
-    return write();
+    return options_.writes ? write() : kDone;
   }
 
 private:
