@@ -5,6 +5,7 @@
 #include "lib/mine/StepProblem.h"
 #include "lib/mine/StepWork.h"
 #include "lib/support/Version.h"
+#include "tools/accord/MinePlacement.h"
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -69,7 +70,7 @@ private:
     for (const std::string &file : options_.files) {
       Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
       one.file = file;
-      one.elaborate.mines = true;
+      one.elaborate.mines = one.elaborate.clusters = one.elaborate.placement = true;
       Session &session = *sessions_.emplace_back(std::make_unique<Session>(one));
       if (!session.prepare())
         return session.finish(kWrongInput, "mine");
@@ -93,6 +94,7 @@ private:
   bool addJob(Session &session) {
     SingleDeviceRequest request = session.request();
     MiningJob &job = jobs_.emplace_back();
+    placed_.emplace_back();
     // Each has a file of its own name.
     job.name = session.job().name;
     auto taken = [&](const std::string &name) {
@@ -102,6 +104,8 @@ private:
     for (int number = 2; taken(job.name); ++number)
       job.name = fmt::format("{}_{}", session.job().name, number);
     job.batch = request.batch;
+    if (session.minesCluster())
+      return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
     for (int64_t microbatch : request.microbatches)
       for (const std::string &policy : request.recomputes) {
         if (request.batch % microbatch != 0)
@@ -136,19 +140,19 @@ private:
     if (several)
       plan_.blend = options_.blend;
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
-      StepProblem alone(*space_, {jobs_[j]}, metric_, MiningBlend::Sum);
-      MinedAnswer answer{strategy(alone, kept("." + jobs_[j].name)), {}};
+      auto alone = problemOf({j}, MiningBlend::Sum);
+      MinedAnswer answer{strategy(*alone, kept("." + jobs_[j].name)), {}};
       if (answer.result.best) {
         jobs_[j].best = answer.result.value;
-        answer.design = designed(jobs_[j].name, alone, {j}, *answer.result.best);
+        answer.design = designed(jobs_[j].name, *alone, {j}, *answer.result.best);
       }
       plan_.own.push_back(std::move(answer));
     }
-    StepProblem problem(*space_, jobs_, metric_,
-                        ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
-    plan_.best.result = strategy(problem, kept(""));
     std::vector<size_t> all(jobs_.size());
     std::iota(all.begin(), all.end(), size_t{0});
+    auto made = problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+    MiningProblem &problem = *made;
+    plan_.best.result = strategy(problem, kept(""));
     if (const auto &best = plan_.best.result.best)
       plan_.best.design = designed(several ? "common" : jobs_.front().name, problem, all, *best);
     else
@@ -164,6 +168,51 @@ private:
           answer.design = designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
+  }
+
+  /// Of these jobs.
+  std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, MiningBlend blend) {
+    std::vector<MiningJob> jobs;
+    std::vector<PlacedShare> shares;
+    bool placed = false;
+    for (size_t j : of) {
+      const MiningJob &job = jobs_[j];
+      jobs.push_back(job);
+      PlacedShare share{placed_[j], nullptr, job.weight, job.best};
+      if (!placed_[j])
+        share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
+      shares.push_back(std::move(share));
+      placed |= placed_[j] != nullptr;
+    }
+    if (placed)
+      return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, blend);
+    return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, blend);
+  }
+
+  /// Of the problem's job `i`, which is ours of number `j`.
+  std::optional<MinedStep> stepOf(MiningProblem &problem, size_t i, size_t j,
+                                  const Design &design) {
+    const MiningJob &job = jobs_[j];
+    if (placed_[j]) {
+      auto best = static_cast<PlacedProblem &>(problem).placed(i, design);
+      return best ? std::optional(minedStep(job.name, job.batch, *best)) : std::nullopt;
+    }
+    std::optional<StepValue> step;
+    if (auto *steps = dynamic_cast<StepProblem *>(&problem))
+      step = steps->step(i, design);
+    else
+      step = StepProblem(*space_, {job}, metric_).step(0, design);
+    if (!step)
+      return std::nullopt;
+    return MinedStep{job.name,
+                     job.ways[step->way].label,
+                     job.batch,
+                     step->step,
+                     step->joules,
+                     step->bytes,
+                     step->value,
+                     0,
+                     {}};
   }
 
   /// The search with its files.
@@ -213,7 +262,15 @@ private:
       plan_.conflict = "what tdp_time needs: state 'technology', or 'tdp' of its power";
     if (metric_ == MiningMetric::AreaTime && !(machine->area.value > 0))
       plan_.conflict = "what area_time needs: state 'area'";
-    for (const MiningJob &job : jobs_) {
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      const MiningJob &job = jobs_[j];
+      if (placed_[j] && plan_.conflict.empty()) {
+        std::string why = placementConflict(*sessions_[j], *machine, metric_, plan_.conflictAt);
+        if (!why.empty())
+          plan_.conflict = fmt::format("{}, which '{}' needs", why, job.name);
+      }
+      if (placed_[j])
+        continue;
       double least = INFINITY, room = machine->memories[0].capacity.value;
       for (const MiningWay &way : job.ways)
         least = std::min(least, leastPeak(way.work->graph()));
@@ -225,8 +282,8 @@ private:
   }
 
   /// `of`: the problem's jobs, as numbers of ours.
-  MinedDesign designed(const std::string &name, StepProblem &problem, const std::vector<size_t> &of,
-                       const Design &design) {
+  MinedDesign designed(const std::string &name, MiningProblem &problem,
+                       const std::vector<size_t> &of, const Design &design) {
     MinedDesign mined;
     mined.name = name;
     auto machine = space_->machine(design);
@@ -234,20 +291,40 @@ private:
       mined.machine = std::move(*known);
     for (size_t i = 0; i < design.size(); ++i)
       mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
-    std::string text;
+    std::string text, clusters;
     for (size_t i = 0; i < of.size(); ++i) {
-      const MiningJob &job = jobs_[of[i]];
-      auto step = problem.step(i, design);
+      auto step = stepOf(problem, i, of[i], design);
       if (!step)
         continue;
-      const std::string &way = job.ways[step->way].label;
-      mined.steps.push_back({job.name, way, job.batch, step->step, step->joules, step->bytes,
-                             step->value, of.size() > 1 ? job.best : 0});
-      text +=
-          fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", job.name, step->step, job.batch, way);
+      step->ownBest = of.size() > 1 ? jobs_[of[i]].best : 0;
+      text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step,
+                          step->batch, step->way);
+      mined.steps.push_back(std::move(*step));
+      std::string cluster = sessions_[of[i]]->program().clusterText();
+      if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
+        clusters += "\n" + cluster;
     }
-    mined.text = text + space_->text(design);
+    mined.text = text + space_->text(design) + clusters;
     return mined;
+  }
+
+  /// A folder for each job of the best design that is placed on a cluster.
+  bool placements() {
+    if (!plan_.best.design)
+      return true;
+    for (const MinedStep &step : plan_.best.design->steps)
+      for (size_t j = 0; j < jobs_.size(); ++j) {
+        if (jobs_[j].name != step.job || !placed_[j])
+          continue;
+        std::string folder = options_.session.output + "/placement";
+        if (jobs_.size() > 1)
+          folder += "-" + step.job;
+        if (!writeMinedPlacement(*sessions_[j], *plan_.best.design, step, metric_, folder)) {
+          failed_ = sessions_[j].get();
+          return false;
+        }
+      }
+    return true;
   }
 
   int write() {
@@ -271,6 +348,11 @@ private:
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
     if (!ok)
       return first().finish(kWrongInput, "mine");
+    for (const std::unique_ptr<Session> &session : sessions_) // what pins said of layers
+      if (session->diagnostics().hasErrors())
+        return session->finish(kWrongInput, "mine");
+    if (!placements())
+      return failed_->finish(kWrongInput, "mine");
     if (options_.session.json)
       llvm::outs() << jsonText(document) << "\n";
     else
@@ -285,6 +367,8 @@ private:
   std::unique_ptr<DesignSpace> space_;
   MiningMetric metric_ = MiningMetric::StepTime;
   std::vector<MiningJob> jobs_;
+  std::vector<std::shared_ptr<const PlacedWork>> placed_; ///< by job; null: on one device
+  Session *failed_ = nullptr;
   MiningOptions search_;
   MiningPlan plan_;
 };
