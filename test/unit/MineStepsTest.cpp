@@ -88,7 +88,8 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
     std::string where = fmt::format("seed {}: {}\n{}", seed, drawn.what, drawn.spaceText);
     EXPECT_EQ(exact.value, all.value) << where;
     EXPECT_EQ(exact.best, all.best) << where;
-    EXPECT_EQ(exact.bound, all.value) << where;
+    EXPECT_EQ(exact.least, all.best.has_value()) << where;
+    EXPECT_LE(exact.bound, all.value) << where; // a schedule may be better than that of its value
     found += all.best.has_value(), designs += drawn.designs, valued += exact.evaluations;
     if (seeds.asked)
       std::printf("seed %lu: %lu designs, %lu possible, %lu valued, %lu bounds; %s\n", seed,
