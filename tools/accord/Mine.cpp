@@ -138,7 +138,7 @@ private:
       plan_.blend = options_.blend;
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
       StepProblem alone(*space_, {jobs_[j]}, metric_, MiningBlend::Sum);
-      MinedAnswer answer{strategy(alone, kept("." + jobs_[j].name)), {}};
+      MinedAnswer answer{strategy(alone, kept("." + jobs_[j].name, j == 0)), {}};
       if (answer.result.best) {
         jobs_[j].best = answer.result.value;
         answer.design = designed(jobs_[j].name, alone, {j}, *answer.result.best);
@@ -147,7 +147,7 @@ private:
     }
     StepProblem problem(*space_, jobs_, metric_,
                         ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
-    plan_.best.result = strategy(problem, kept(""));
+    plan_.best.result = strategy(problem, kept("", !ratio));
     std::vector<size_t> all(jobs_.size());
     std::iota(all.begin(), all.end(), size_t{0});
     if (const auto &best = plan_.best.result.best)
@@ -167,12 +167,13 @@ private:
       }
   }
 
-  /// The search with its files.
-  MiningOptions kept(const std::string &behind) const {
+  /// The search with its files. Of the first one there must be a file to go on from; it may have
+  /// ended before the next had one.
+  MiningOptions kept(const std::string &behind, bool isFirst) const {
     MiningOptions search = search_;
     if (!options_.checkpoint.empty())
       search.checkpoint = options_.checkpoint + behind;
-    if (!options_.resume.empty())
+    if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
       search.resume = options_.resume + behind;
     return search;
   }
