@@ -344,16 +344,21 @@ LeaderTally CrewLeader::tally() const {
 }
 
 std::vector<LeaderTally::Rank> CrewLeader::dismiss() {
-  std::unique_lock lock(state_->mutex);
-  auto left = [this] {
-    std::vector<LeaderTally::Rank> left;
-    for (size_t i = 1; i < state_->ranks.size(); ++i)
-      if (state_->present(i))
-        left.push_back(state_->ranks[i].who);
-    return left;
+  State &state = *state_;
+  std::unique_lock lock(state.mutex);
+  std::vector<LeaderTally::Rank> left;
+  auto quiet = [&] { // those that are left have long been silent
+    left.clear();
+    bool all = true;
+    for (size_t i = 1; i < state.ranks.size(); ++i)
+      if (state.present(i)) {
+        left.push_back(state.ranks[i].who);
+        all &= state.silent(state.ranks[i]);
+      }
+    return all;
   };
-  state_->changed.wait_for(lock, state_->patience(), [&] { return left().empty(); });
-  return left();
+  state.changed.wait_for(lock, state.patience(), quiet);
+  return left;
 }
 
 } // namespace accord

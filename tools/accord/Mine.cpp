@@ -69,7 +69,7 @@ private:
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
       const std::string &name = jobs_.jobs()[j].name;
       auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
-      MinedAnswer answer{strategy(*alone, kept("." + name)), {}};
+      MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
       if (answer.result.best) {
         jobs_.best(j, answer.result.value);
         answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
@@ -79,7 +79,7 @@ private:
     std::vector<size_t> all = jobs_.all();
     auto made = jobs_.problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
     MiningProblem &problem = *made;
-    plan_.best.result = strategy(problem, kept(""));
+    plan_.best.result = strategy(problem, kept("", !ratio));
     if (const auto &best = plan_.best.result.best)
       plan_.best.design =
           jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
@@ -107,12 +107,13 @@ private:
       }
   }
 
-  /// The search with its files.
-  MiningOptions kept(const std::string &behind) const {
+  /// The search with its files. Of the first one there must be a file to go on from; it may have
+  /// ended before the next had one.
+  MiningOptions kept(const std::string &behind, bool isFirst) const {
     MiningOptions search = search_;
     if (!options_.checkpoint.empty())
       search.checkpoint = options_.checkpoint + behind;
-    if (!options_.resume.empty())
+    if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
       search.resume = options_.resume + behind;
     return search;
   }
