@@ -30,7 +30,7 @@ StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) co
   if (auto *why = std::get_if<std::vector<Issue>>(&found)) {
     if (issues)
       *issues = std::move(*why);
-    return {kNever, kNever, kNever, false};
+    return {kNever, kNever, kNever, kNever, false};
   }
   const auto &[costs, schedule] = std::get<std::pair<Costs, Schedule>>(found);
   Seconds step = schedule.step.seconds();
@@ -38,6 +38,7 @@ StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) co
   peak.points = 2;
   StepValue value;
   value.step = step.value;
+  value.least = schedule.bound.seconds().value;
   value.joules = stepEnergyParts(graph(), costs, machine, step).total().value;
   value.bytes = static_cast<double>(liveness(graph(), schedule, peak).peak);
   value.fits = machine.memories.empty() || value.bytes <= machine.memories[0].capacity.value;

@@ -16,7 +16,10 @@ struct MiningResult {
   std::string strategy;
   std::optional<Design> best;
   double value = 0; ///< infinite without a design
-  double bound = 0; ///< no design of the space is worth less; 0: not known
+  double bound = 0; ///< no design of the space can be worth less; 0: not known
+  /// None of the space is worth less than `value` as designs are valued (a step by the schedule
+  /// that Accord finds); `bound` is less where one may be, by another schedule.
+  bool least = false;
   uint64_t evaluations = 0, bounds = 0;
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<MiningMoment> moments;
@@ -40,9 +43,11 @@ struct FrontPoint {
 struct MiningFront {
   std::vector<std::string> costs; ///< names of what designs take besides their value
   std::vector<FrontPoint> points; ///< by value
-  /// Every design of the space is in everything at least this share near one of the points; 0: they
-  /// are the whole front. Infinite: nothing is known.
+  /// Every design of the space is in everything within this share of one of the points, as designs
+  /// are valued; 0: they are the whole front. Infinite: nothing is known.
   double within = 0;
+  /// The same whatever values their own searches leave possible: `within` or more.
+  double possibly = 0;
   uint64_t evaluations = 0, bounds = 0;
   std::string proof;
 };
@@ -83,6 +88,7 @@ struct ChoiceWorth {
   uint32_t choice = 0;
   double value = 0;      ///< of the design that differs from the best in this alone
   bool searched = false; ///< for the best of all designs that choose it
+  bool least = false;    ///< none of them is worth less than `best` as designs are valued
   double best = 0, bound = 0;
   std::string why; ///< it may not be
 };

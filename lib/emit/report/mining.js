@@ -19,7 +19,7 @@ function tile(label, value, unit, note, share, color) {
 
 function header() {
   byId("title").textContent = design ? `${data.space.name} for ${jobs()}` : data.space.name;
-  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
+  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.search.least ? "proven best, as scheduled" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !design);
   const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `least ${objective}`, `${data.search.strategy} search`];
   byId("subtitle").textContent = made.join("  ·  ");
@@ -38,7 +38,7 @@ function header() {
   }
   if (design.area_mm2) tiles.push(tile("Area", ...split(mm2(design.area_mm2)), area ? area.figures.replace(/^.* of /, "of ") : "of the chip", area && area.used, area && area.used > 0.95 ? "data_gradient" : ""));
   if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.figures.replace(/^.* of /, "of ") : "everything at its peak", power && power.used, power && power.used > 0.95 ? "data_gradient" : ""));
-  tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
+  tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? data.search.least ? `no schedule of any design below ${show(data.bound.value)}` : `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
     tile("Designs valued", si(data.search.evaluations, "", 4).trim(), "", `of ${data.space.designs}, ${si(data.search.bounds, "", 4).trim()} bounds`));
   byId("headline").append(...tiles);
   byId("headline").classList.add("six");
@@ -75,7 +75,8 @@ function front() {
     points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
   if (byArea || byPower)
     drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : objective], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
-  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these` : "no design of the space beats one of these in everything";
+  const possible = f.possibly > f.within * 1.0001 ? ` (${percent(f.possibly)} if others had the best of all schedules)` : "";
+  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
   byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: the best. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
@@ -101,7 +102,7 @@ function requirements() {
   byId("requirements").hidden = false;
   const relaxed = all.some(r => r.relaxed), change = v => { const c = v / data.objective.value - 1; return Math.abs(c) < 5e-5 ? "the same" : (c < 0 ? "−" : "+") + trim(Math.abs(c) * 100, 3) + " %"; };
   const cell = r => !r.relaxed ? "–" : r.relaxed.value === null ? "none found" : el("span", { class: r.relaxed.value < data.objective.value ? "better" : "quiet", title: chosenText(r.relaxed.chosen) },
-    change(r.relaxed.value) + (r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value * (1 - 1e-9) ? ` (${change(r.relaxed.bound)} at most)` : ""));
+    change(r.relaxed.value) + (!r.relaxed.least && r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value ? ` (${change(r.relaxed.bound)} at most)` : ""));
   byId("requirements-table").append(head([["requirement"], ["used", "n"], ...(relaxed ? [[`${objective} with 10 % more`, "n"]] : [])]),
     el("tbody", {}, ...all.map(r => line([[el("span", {}, r.requirement, r.figures ? el("div", { class: "quiet" }, r.figures) : null)],
       [r.used ? el("span", {}, percent(r.used), el("span", { class: "mini" }, el("i", { style: `width:${Math.min(100, r.used * 100)}%;background:var(--${r.used > 0.95 ? "data_gradient" : "accent"})` }))) : "kept", "n"], ...(relaxed ? [[cell(r), "n"]] : [])]))));
@@ -111,7 +112,7 @@ function sensitivity() {
   const all = (data.sensitivity || []).filter(s => s.choices.length > 1);
   if (!all.length) return;
   byId("sensitivity").hidden = false;
-  const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best > c.bound * (1 + 1e-9)));
+  const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best && !c.least));
   byId("sensitivity-hint").textContent = `how much worse in ${objective}: this alone changed (dark bar${searched ? ", left number), and the best of all designs with that choice (light bar, right number)" : ")"}; a bar is as long as what is left of the best` + (open ? "; *: not proven best" : "");
   byId("parameters").append(...all.map(s => parameterCard({ ...s, numbers: s.choices.every(c => /^[-\d.]/.test(c.choice)) }, data.objective.value, show, searched)));
 }
