@@ -68,16 +68,17 @@ function front() {
   const f = data.front, over = ["value", ...f.over.slice(1)], byArea = over.includes("area"), byPower = over.includes("tdp");
   const higher = metric === "step_time" && steps.length === 1, yOf = d => (higher ? d.steps[0].throughput : d.value), xOf = d => (byArea ? d.area_mm2 : d.tdp_W);
   const yShow = higher ? v => si(v, "", 3).trim() : show, powers = f.designs.map(d => d.tdp_W || 0), cold = Math.min(...powers), hot = Math.max(...powers);
-  const same = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen);
+  // Of designs that are worth as much as the best the front has the one of least area and power.
+  const chosen = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen), best = f.designs.find(chosen) || f.designs.find(d => d.value <= data.objective.value), same = d => d === best;
   const rows = d => [[objective, show(d.value)], ...d.steps.slice(0, 6).map(s => [s.job, si(s.throughput, "samples/s")]), ...(d.area_mm2 ? [["area", mm2(d.area_mm2)]] : []), ...(d.tdp_W ? [["TDP", watts(d.tdp_W)]] : []), ...(d.chosen ? data.space.parameters.map(p => [p.name, d.chosen[p.name]]) : [])];
-  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, the best` : d.name, rows: rows(d), here: same(d) }));
+  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "worth as much as the best"}` : d.name, rows: rows(d), here: same(d) }));
   if (reference && higher && reference.steps.length && (byArea ? reference.area_mm2 : reference.tdp_W))
     points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
   if (byArea || byPower)
     drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : objective], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
   const possible = f.possibly > f.within * 1.0001 ? ` (${percent(f.possibly)} if others had the best of all schedules)` : "";
   const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
-  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: the best. `,
+  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, worth as much as the best with less area or power` : "the best"}. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
   byId("front-table").append(head([["design"], [objective, "n"], ...(higher ? [["throughput", "n"]] : []), ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
