@@ -44,9 +44,11 @@ struct FrontPoint {
 struct MiningFront {
   std::vector<std::string> costs; ///< names of what designs take besides their value
   std::vector<FrontPoint> points; ///< by value
-  /// Every design of the space is in everything at least this share near one of the points; 0: they
-  /// are the whole front. Infinite: nothing is known.
+  /// Every design of the space is in everything within this share of one of the points, as designs
+  /// are valued; 0: they are the whole front. Infinite: nothing is known.
   double within = 0;
+  /// The same whatever values their own searches leave possible: `within` or more.
+  double possibly = 0;
   uint64_t evaluations = 0, bounds = 0;
   std::string proof;
 };
@@ -98,6 +100,7 @@ struct ChoiceWorth {
   uint32_t choice = 0;
   double value = 0;      ///< of the design that differs from the best in this alone
   bool searched = false; ///< for the best of all designs that choose it
+  bool least = false;    ///< none of them is worth less than `best` as designs are valued
   double best = 0, bound = 0;
   std::string why; ///< it may not be
 };

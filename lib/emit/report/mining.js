@@ -19,7 +19,7 @@ function tile(label, value, unit, note, share, color) {
 
 function header() {
   byId("title").textContent = design ? `${data.space.name} for ${jobs()}` : data.space.name;
-  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
+  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.search.least ? "proven best, as scheduled" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !design);
   const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `least ${objective}`, `${data.search.strategy} search`];
   byId("subtitle").textContent = made.join("  ·  ");
@@ -38,7 +38,7 @@ function header() {
   }
   if (design.area_mm2) tiles.push(tile("Area", ...split(mm2(design.area_mm2)), area ? area.figures.replace(/^.* of /, "of ") : "of the chip", area && area.used, area && area.used > 0.95 ? "data_gradient" : ""));
   if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.figures.replace(/^.* of /, "of ") : "everything at its peak", power && power.used, power && power.used > 0.95 ? "data_gradient" : ""));
-  tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
+  tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? data.search.least ? `no schedule of any design below ${show(data.bound.value)}` : `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
     tile("Designs valued", si(data.search.evaluations, "", 4).trim(), "", `of ${data.space.designs}, ${si(data.search.bounds, "", 4).trim()} bounds`));
   byId("headline").append(...tiles);
   byId("headline").classList.add("six");
@@ -68,15 +68,17 @@ function front() {
   const f = data.front, over = ["value", ...f.over.slice(1)], byArea = over.includes("area"), byPower = over.includes("tdp");
   const higher = metric === "step_time" && steps.length === 1, yOf = d => (higher ? d.steps[0].throughput : d.value), xOf = d => (byArea ? d.area_mm2 : d.tdp_W);
   const yShow = higher ? v => si(v, "", 3).trim() : show, powers = f.designs.map(d => d.tdp_W || 0), cold = Math.min(...powers), hot = Math.max(...powers);
-  const same = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen);
+  // Of designs that are worth as much as the best the front has the one of least area and power.
+  const chosen = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen), best = f.designs.find(chosen) || f.designs.find(d => d.value <= data.objective.value), same = d => d === best;
   const rows = d => [[objective, show(d.value)], ...d.steps.slice(0, 6).map(s => [s.job, si(s.throughput, "samples/s")]), ...(d.area_mm2 ? [["area", mm2(d.area_mm2)]] : []), ...(d.tdp_W ? [["TDP", watts(d.tdp_W)]] : []), ...(d.chosen ? data.space.parameters.map(p => [p.name, d.chosen[p.name]]) : [])];
-  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, the best` : d.name, rows: rows(d), here: same(d) }));
+  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "worth as much as the best"}` : d.name, rows: rows(d), here: same(d) }));
   if (reference && higher && reference.steps.length && (byArea ? reference.area_mm2 : reference.tdp_W))
     points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
   if (byArea || byPower)
     drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : objective], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
-  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these` : "no design of the space beats one of these in everything";
-  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: the best. `,
+  const possible = f.possibly > f.within * 1.0001 ? ` (${percent(f.possibly)} if others had the best of all schedules)` : "";
+  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
+  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, worth as much as the best with less area or power` : "the best"}. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
   byId("front-table").append(head([["design"], [objective, "n"], ...(higher ? [["throughput", "n"]] : []), ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
@@ -101,7 +103,7 @@ function requirements() {
   byId("requirements").hidden = false;
   const relaxed = all.some(r => r.relaxed), change = v => { const c = v / data.objective.value - 1; return Math.abs(c) < 5e-5 ? "the same" : (c < 0 ? "−" : "+") + trim(Math.abs(c) * 100, 3) + " %"; };
   const cell = r => !r.relaxed ? "–" : r.relaxed.value === null ? "none found" : el("span", { class: r.relaxed.value < data.objective.value ? "better" : "quiet", title: chosenText(r.relaxed.chosen) },
-    change(r.relaxed.value) + (r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value * (1 - 1e-9) ? ` (${change(r.relaxed.bound)} at most)` : ""));
+    change(r.relaxed.value) + (!r.relaxed.least && r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value ? ` (${change(r.relaxed.bound)} at most)` : ""));
   byId("requirements-table").append(head([["requirement"], ["used", "n"], ...(relaxed ? [[`${objective} with 10 % more`, "n"]] : [])]),
     el("tbody", {}, ...all.map(r => line([[el("span", {}, r.requirement, r.figures ? el("div", { class: "quiet" }, r.figures) : null)],
       [r.used ? el("span", {}, percent(r.used), el("span", { class: "mini" }, el("i", { style: `width:${Math.min(100, r.used * 100)}%;background:var(--${r.used > 0.95 ? "data_gradient" : "accent"})` }))) : "kept", "n"], ...(relaxed ? [[cell(r), "n"]] : [])]))));
@@ -111,7 +113,7 @@ function sensitivity() {
   const all = (data.sensitivity || []).filter(s => s.choices.length > 1);
   if (!all.length) return;
   byId("sensitivity").hidden = false;
-  const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best > c.bound * (1 + 1e-9)));
+  const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best && !c.least));
   byId("sensitivity-hint").textContent = `how much worse in ${objective}: this alone changed (dark bar${searched ? ", left number), and the best of all designs with that choice (light bar, right number)" : ")"}; a bar is as long as what is left of the best` + (open ? "; *: not proven best" : "");
   byId("parameters").append(...all.map(s => parameterCard({ ...s, numbers: s.choices.every(c => /^[-\d.]/.test(c.choice)) }, data.objective.value, show, searched)));
 }
