@@ -2,7 +2,7 @@
 #include "lib/cost/Energy.h"
 #include "lib/cost/Estimate.h"
 #include "lib/cost/PriceCache.h"
-#include "lib/emit/JsonText.h"
+#include "lib/emit/JsonLists.h"
 #include "lib/emit/MiningCertificate.h"
 #include "lib/emit/MiningSpace.h"
 #include "lib/emit/PlanJson.h"
@@ -101,7 +101,7 @@ class MiningProver {
 public:
   MiningProver(const std::string &path, bool json) : folder_(folderOf(path)), json_(json) {}
 
-  std::optional<Verification> prove() {
+  std::optional<MiningVerification> prove() {
     if (!read())
       return std::nullopt;
     MiningVerifier verifier(claim_, *space_, pricesOf(claim_));
@@ -112,7 +112,7 @@ public:
     if (out_.holds())
       for (const ClaimedAnswer &answer : claim_.answers)
         checkBound(verifier, answer);
-    return std::move(out_);
+    return MiningVerification{std::move(out_), std::move(answers_)};
   }
 
 private:
@@ -277,6 +277,9 @@ private:
     MiningProof proof;
     for (Issue &finding : verifier.proveBound(answer, proof))
       out_.findings.push_back(std::move(finding));
+    ClaimedAnswer brief = answer;
+    brief.survivors.clear();
+    answers_.push_back({std::move(brief), proof});
     if (!out_.holds())
       return;
     out_.checked.push_back(fmt::format(
@@ -289,6 +292,11 @@ private:
           "the search: for {} designs it found no step of less than {:.9g} for '{}'; that there is "
           "none of less than {:.9g} is proved",
           proof.bySearch, answer.bound, answer.name, std::min(proof.proven, answer.bound)));
+    if (answer.value > answer.bound * (1 + 1e-9) && answer.winner)
+      out_.trusted.push_back(fmt::format(
+          "the search: that it schedules no design of '{}' for less than {:.9g}; a design "
+          "of {:.9g} with another schedule is not ruled out",
+          answer.name, answer.value, answer.bound));
     if (proof.byPrices > 0)
       out_.trusted.push_back(
           fmt::format("the tiles that the cost model finds best, for {} designs of '{}'",
@@ -300,6 +308,7 @@ private:
   MiningClaim claim_;
   std::unique_ptr<MiningSpace> space_;
   Verification out_;
+  std::vector<std::pair<ClaimedAnswer, MiningProof>> answers_;
 };
 
 } // namespace
@@ -311,8 +320,27 @@ bool holdsMining(const std::string &path) {
          llvm::sys::fs::exists(path + "/" + kMiningCertificate);
 }
 
-std::optional<Verification> verifyMining(const std::string &path, bool json) {
+std::optional<MiningVerification> verifyMining(const std::string &path, bool json) {
   return MiningProver(path, json).prove();
+}
+
+llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>> &answers) {
+  return list(answers, [](const auto &one) {
+    const auto &[answer, proof] = one;
+    auto finite = [](double value) {
+      return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+    };
+    auto count = [](uint64_t n) { return static_cast<int64_t>(n); };
+    return llvm::json::Value(llvm::json::Object{{"name", jsonString(answer.name)},
+                                                {"value", finite(answer.value)},
+                                                {"bound", finite(answer.bound)},
+                                                {"proved", finite(proof.proven)},
+                                                {"designs", count(proof.designs)},
+                                                {"not_allowed", count(proof.refused)},
+                                                {"by_work", count(proof.byWork)},
+                                                {"by_prices", count(proof.byPrices)},
+                                                {"by_search", count(proof.bySearch)}});
+  });
 }
 
 ClaimedPrices pricesOf(const MiningClaim &claim) {
