@@ -104,8 +104,8 @@ accelerator s {
   clock = {0.5 GHz, 1 GHz}
   technology = 16 nm
   memory hbm : dram       { capacity = 8 GiB, bandwidth = 100 GB/s }
-  memory glb : scratchpad { capacity = range 1..5 step 2 MiB, bandwidth = 2 * tc.array.cols * 16 B/cycle, double_buffered = true }
-  core tc[1..3] : tensor { array = (pow2 16..64) x (2 * tc.count * 8), dataflow = {weight_stationary, output_stationary}, multiply = bf16, accumulate = fp32, reads = glb }
+  memory glb : scratchpad { capacity = {5 MiB, 1 MiB, 3 MiB}, bandwidth = 2 * tc.array.cols * 16 B/cycle, double_buffered = true }
+  core tc[1..5 step 2] : tensor { array = (pow2 16..64) x (2 * tc.count * 8), dataflow = {weight_stationary, output_stationary}, multiply = bf16, accumulate = fp32, reads = glb }
   core vc : vector { lanes = max(tc.array.rows, 32), types = {fp32, bf16}, reads = glb }
   path hbm -> glb -> {tc, vc}
   area { mac = 760 um2, lane = 760 um2, sram = 1.4 mm2 per 1 MiB }
