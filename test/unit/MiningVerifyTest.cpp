@@ -335,7 +335,7 @@ TEST(MiningVerifier, FindsClaimsThatAreWrong) {
   // With what a search would say of all of them: it found less than the bound.
   StepProblem problem(small.space, small.jobs, MiningMetric::StepTime);
   for (const OpenDesign &one : open)
-    answer.survivors.push_back({one.design, problem.value(one.design)});
+    answer.survivors.push_back({one.design, problem.value(one.design), {}});
   EXPECT_FALSE(small.prove(proof).empty());
   // As designs are valued the best is the best, if all that are open are listed.
   answer.bound = answer.value;

@@ -120,7 +120,7 @@ tampered("another design", [MINED, "of 'common' is"], edit(CERTIFICATE, change_w
 chosen = good["parameters"][0]
 tampered(
     "another design in both",
-    ["plan-", "by the space"],
+    ["A0906", "keep 'budget'", "mm2"],
     both(
         edit(CERTIFICATE, change_winner),
         edit(MINED, lambda d: d["design"]["chosen"].update({chosen["name"]: chosen["values"][other[0]]})),
@@ -149,6 +149,18 @@ def survivor(document):
 
 
 tampered("the search found less", ["the search found"], edit(CERTIFICATE, survivor))
+
+# Plans of other designs, by which they are no better.
+proofs = [(a, s, p) for a in good["answers"] for s in a["survivors"] for p in s.get("plans", [])]
+assert proofs
+proof = "certificate/design-%d.json" % proofs[0][2]["plan"]
+tampered("no such plan", [proof, "cannot be read"], lambda root: os.remove(os.path.join(root, proof)))
+tampered("a plan's bound raised", [proof, "A0906"],
+         edit(proof, lambda d: d["schedule"].update(bound_ps=2 * d["schedule"]["step_ps"])))
+tampered("a survivor missing", ["nothing says what was found for it"],
+         edit(CERTIFICATE, lambda d: [a["survivors"].clear() for a in d["answers"]]))
+tampered("a plan of another machine", [proof, "by the space"],
+         edit(proof, lambda d: d["machine"]["cores"][0].update(count=d["machine"]["cores"][0]["count"] + 1)))
 
 # The space.
 
@@ -192,10 +204,23 @@ def without(document):
 
 
 tampered("an operation dropped", [CERTIFICATE], edit(CERTIFICATE, without))
-tampered("a dearer operation in a plan", ["plan-small/plan.json"],
-         edit("plan-small/plan.json", lambda d: d["costs"]["operations"][0].update(time_s=1.0)))
-tampered("a cheaper one", ["plan-small/plan.json"],
-         edit("plan-small/plan.json", lambda d: [c.update(time_s=c["time_s"] / 2) for c in d["costs"]["operations"]]))
+PLAN = "plan-small/plan.json"
+
+
+def repriced(share):
+    """One operation, in all that the plan says of its time."""
+    def change(document):
+        costs = document["costs"]["operations"]
+        cost = max((c for c in costs if c["model"] != "schedule"), key=lambda c: c["time_s"])
+        cost["time_s"] *= share
+        cost["compute_s"] *= share
+        cost["transfer_s"] = [t * share for t in cost["transfer_s"]]
+
+    return edit(PLAN, change)
+
+
+tampered("a dearer operation", [PLAN, "by the cost model"], repriced(2))
+tampered("a cheaper operation", [PLAN, "by the cost model"], repriced(0.5))
 tampered("no plan", ["plan-small/plan.json", "cannot be read"],
          lambda root: os.remove(os.path.join(root, "plan-small/plan.json")))
 
