@@ -294,6 +294,10 @@ private:
                                  of.batch));
     if (std::string other = differs(plan->machine, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
+    auto priced = prices_(job, way, machine);
+    std::string other = priced ? differs(plan->graph, plan->costs, *priced) : "it has no price";
+    if (!other.empty())
+      return refused(fmt::format("{}: {}", file, other));
     Verification proof = verify(*plan);
     for (const Issue &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
