@@ -115,6 +115,20 @@ bool readAnswer(const json::Value &value, Path at, const MiningClaim &claim, Cla
                         })
                   .read("value", [&](const json::Value &worth,
                                      Path q) { return readValue(worth, q, survivor.value); })
+                  .list(
+                      "plans", survivor.plans,
+                      [&](const json::Value &plan, Path q, ClaimedPlan &to) {
+                        return StrictFields(plan, q)
+                            .integer("job", to.job)
+                            .integer("way", to.way)
+                            .integer("plan", to.number, 0, 1'000'000)
+                            .check("job",
+                                   to.job < claim.jobs.size() &&
+                                       to.way < claim.jobs[to.job].ways.size(),
+                                   "no such work")
+                            .end();
+                      },
+                      /*needed=*/false)
                   .end();
             })
       .end();
@@ -185,6 +199,10 @@ Error agrees(const MiningClaim &claim, const ClaimedAnswer &answer, const json::
 
 } // namespace
 
+std::string miningPlanFile(unsigned number) {
+  return fmt::format("certificate/design-{}.json", number);
+}
+
 json::Value toJson(const MiningClaim &claim) {
   return json::Object{
       {"schema", 1},
@@ -217,8 +235,15 @@ json::Value toJson(const MiningClaim &claim) {
              {"value", finite(answer.value)},
              {"bound", finite(answer.bound)},
              {"survivors", list(answer.survivors, [](const ClaimedSurvivor &survivor) {
-                return json::Value(json::Object{{"design", write(survivor.design)},
-                                                {"value", finite(survivor.value)}});
+                json::Object one{{"design", write(survivor.design)},
+                                 {"value", finite(survivor.value)}};
+                if (!survivor.plans.empty())
+                  one["plans"] = list(survivor.plans, [](const ClaimedPlan &plan) {
+                    return json::Value(json::Object{{"job", static_cast<int64_t>(plan.job)},
+                                                    {"way", static_cast<int64_t>(plan.way)},
+                                                    {"plan", static_cast<int64_t>(plan.number)}});
+                  });
+                return json::Value(std::move(one));
               })}};
          if (answer.winner)
            o["winner"] = write(*answer.winner);

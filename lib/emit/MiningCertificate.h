@@ -9,6 +9,8 @@ namespace accord {
 /// Within the folder that `accord mine` wrote.
 constexpr const char *kMiningCertificate = "certificate/mining.json";
 constexpr const char *kMiningSpace = "certificate/space.mlir";
+/// "certificate/design-3.json": a plan that proves what a design takes at least.
+std::string miningPlanFile(unsigned number);
 
 /// All of a claim but its space; print it with `jsonText`.
 llvm::json::Value toJson(const MiningClaim &claim);

@@ -19,10 +19,17 @@ struct ClaimedJob {
   std::vector<ClaimedWay> ways;
 };
 
+/// A plan of a way's step that the certificate has, whose bound holds for all of its schedules.
+struct ClaimedPlan {
+  size_t job = 0, way = 0;
+  unsigned number = 0; ///< of its file
+};
+
 /// A design that is not ruled out by what its operations take at least: what the search found.
 struct ClaimedSurvivor {
   Design design;
   double value = 0; ///< infinite: no step fits
+  std::vector<ClaimedPlan> plans;
 };
 
 /// The answer of one search.

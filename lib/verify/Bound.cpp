@@ -198,6 +198,7 @@ void proveBound(Proof &p) {
            s.step.value);
   if (s.bound.value < 0)
     p.find("A0906", {}, "the bound is {} ps", s.bound.value);
+  size_t before = p.out.trusted.size(), found = p.out.findings.size();
   Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
   // Work is rounded per operation: allow a picosecond for each.
   Count rounding = static_cast<Count>(p.plan.graph.microbatches + 1) *
@@ -228,6 +229,7 @@ void proveBound(Proof &p) {
               "of {} ps, an update with {} and {} ps",
               s.bound.value, p.plan.graph.microbatches, micro.path, micro.work, update.path,
               update.work);
+  p.out.boundProved = p.out.trusted.size() == before && p.out.findings.size() == found;
 }
 
 } // namespace accord

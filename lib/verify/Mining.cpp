@@ -21,30 +21,44 @@ struct MiningVerifier::Data {
   ClaimedPrices prices;
   std::vector<std::vector<StepFloor>> floors; ///< by job and way
 
-  /// Least of a job's ways; infinite where none has room, or none is worth less than `below`.
-  /// `costs`: by way, in place of closed forms.
-  double least(const MiningVerifier &verifier, size_t job, const Machine &machine,
-               const std::vector<std::optional<Costs>> *costs, double below) {
+  /// What is known of the ways of an answer's jobs beyond closed forms, by job of the answer.
+  struct Known {
+    std::vector<std::vector<std::optional<Costs>>> costs; ///< nothing: it has no step
+    std::vector<std::vector<double>> steps;               ///< that no schedule is below; or empty
+  };
+
+  /// What a way is worth at least; infinite where it has no room, or is not worth less than
+  /// `below`.
+  double floorOf(const MiningVerifier &verifier, size_t job, size_t way, const Machine &machine,
+                 const Costs *costs, double known, double below) {
+    StepFloor &floor = floors[job][way];
+    if (!machine.memories.empty() && floor.bytes() > machine.memories[0].capacity.value)
+      return INFINITY;
+    auto joules = [&](double step) {
+      return claim.metric != "energy" ? 0
+             : costs                  ? floor.joules(machine, *costs, step)
+                                      : floor.joules(machine, step);
+    };
+    double most = below; // of the step
+    if (claim.metric == "energy")
+      most = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
+    else if (std::isfinite(below) && verifier.worth(machine, 1, 0) > 0)
+      most = below / verifier.worth(machine, 1, 0);
+    double step = costs ? floor.seconds(machine, *costs, most) : floor.seconds(machine, most);
+    step = std::max(step, known);
+    return verifier.worth(machine, step, joules(step));
+  }
+  /// Least of the ways of an answer's job `i`.
+  double least(const MiningVerifier &verifier, const ClaimedAnswer &answer, size_t i,
+               const Machine &machine, const Known *known, double below) {
     double least = INFINITY;
-    for (size_t way = 0; way < floors[job].size(); ++way) {
-      StepFloor &floor = floors[job][way];
-      if (!machine.memories.empty() && floor.bytes() > machine.memories[0].capacity.value)
+    for (size_t way = 0; way < floors[answer.jobs[i]].size(); ++way) {
+      const std::optional<Costs> *costs = known ? &known->costs[i][way] : nullptr;
+      if (costs && !*costs) // the cost model has no step for it
         continue;
-      if (costs && !(*costs)[way]) // the cost model has no step for it
-        continue;
-      auto joules = [&](double step) {
-        return claim.metric != "energy" ? 0
-               : costs                  ? floor.joules(machine, *(*costs)[way], step)
-                                        : floor.joules(machine, step);
-      };
-      double most = below; // of the step
-      if (claim.metric == "energy")
-        most = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
-      else if (std::isfinite(below) && verifier.worth(machine, 1, 0) > 0)
-        most = below / verifier.worth(machine, 1, 0);
-      double step =
-          costs ? floor.seconds(machine, *(*costs)[way], most) : floor.seconds(machine, most);
-      least = std::min(least, verifier.worth(machine, step, joules(step)));
+      double step = known && !known->steps.empty() ? known->steps[i][way] : 0;
+      least = std::min(least, floorOf(verifier, answer.jobs[i], way, machine,
+                                      costs ? &**costs : nullptr, step, below));
     }
     return least;
   }
@@ -61,6 +75,53 @@ struct MiningVerifier::Data {
     for (size_t k = 0; k < values.size(); ++k)
       others += k == i ? 0 : values[k] * claim.jobs[answer.jobs[k]].weight;
     return job.weight > 0 ? (bound - others) / job.weight : INFINITY;
+  }
+
+  /// What a design is worth at least, or something above `bound`: first without, then with what no
+  /// plan below the bound can do. `values`: gets the jobs' first.
+  double floorOf(const MiningVerifier &verifier, const ClaimedAnswer &answer,
+                 const Machine &machine, const Known *known, double bound,
+                 std::vector<double> &values) {
+    values.clear();
+    for (size_t i = 0; i < answer.jobs.size(); ++i)
+      values.push_back(least(verifier, answer, i, machine, known, INFINITY));
+    std::vector<double> raised = values;
+    double floor = verifier.blended(answer, raised);
+    for (size_t i = 0; i < values.size() && floor < bound; ++i)
+      if (double below = belowFor(answer, values, i, bound); std::isfinite(below)) {
+        raised[i] = std::max(raised[i], least(verifier, answer, i, machine, known, below));
+        floor = verifier.blended(answer, raised);
+      }
+    return floor;
+  }
+
+  Known pricesOn(const ClaimedAnswer &answer, const Machine &machine) {
+    Known known;
+    for (size_t job : answer.jobs) {
+      auto &ways = known.costs.emplace_back();
+      for (size_t way = 0; way < floors[job].size(); ++way)
+        ways.push_back(prices(job, way, machine));
+    }
+    return known;
+  }
+
+  /// Of a survivor, with the bounds that its plans prove.
+  double floorByPlans(const MiningVerifier &verifier, const ClaimedAnswer &answer,
+                      const ClaimedSurvivor &survivor, const ClaimedSchedules &schedules) {
+    auto made = machines.exactly(survivor.design);
+    auto *machine = std::get_if<Machine>(&made);
+    if (!machine || survivor.plans.empty() || !schedules)
+      return 0;
+    Known known = pricesOn(answer, *machine);
+    for (size_t i = 0; i < answer.jobs.size(); ++i) {
+      std::vector<double> &steps = known.steps.emplace_back(known.costs[i].size(), 0);
+      for (const ClaimedPlan &plan : survivor.plans)
+        if (plan.job == answer.jobs[i] && plan.way < steps.size() && known.costs[i][plan.way])
+          steps[plan.way] =
+              std::max(steps[plan.way], schedules(plan, *machine, *known.costs[i][plan.way]));
+    }
+    std::vector<double> values;
+    return floorOf(verifier, answer, *machine, &known, answer.bound * (1 - kEqual), values);
   }
 };
 
@@ -123,25 +184,7 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
   double bound = answer.bound * (1 - kEqual);
   proof.proven = std::min(proof.proven, answer.bound);
   Design design(parameters.size(), 0);
-  size_t jobs = answer.jobs.size();
-  // Again, with what no plan below the bound can do, where that is needed. `costs`: by job.
-  auto floorOn = [&](const Machine &machine,
-                     const std::vector<std::vector<std::optional<Costs>>> &costs) {
-    auto of = [&](size_t i, double below) {
-      return data_->least(*this, answer.jobs[i], machine, costs.empty() ? nullptr : &costs[i],
-                          below);
-    };
-    std::vector<double> values;
-    for (size_t i = 0; i < jobs; ++i)
-      values.push_back(of(i, INFINITY));
-    double floor = blended(answer, values);
-    for (size_t i = 0; i < jobs && floor < bound; ++i)
-      if (double below = data_->belowFor(answer, values, i, bound); std::isfinite(below)) {
-        values[i] = std::max(values[i], of(i, below));
-        floor = blended(answer, values);
-      }
-    return floor;
-  };
+  std::vector<double> values;
   auto next = [&] { // the last parameter counts fastest
     for (size_t i = design.size(); i-- > 0;) {
       if (++design[i] < parameters[i].spelled.size())
@@ -157,7 +200,7 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.refused;
       continue;
     }
-    double floor = floorOn(*machine, {});
+    double floor = data_->floorOf(*this, answer, *machine, nullptr, bound, values);
     if (floor >= bound) {
       ++proof.byWork;
       continue;
@@ -168,28 +211,35 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.refused;
       continue;
     }
-    std::vector<std::vector<std::optional<Costs>>> costs(jobs);
-    for (size_t i = 0; i < jobs; ++i)
-      for (size_t way = 0; way < data_->floors[answer.jobs[i]].size(); ++way)
-        costs[i].push_back(data_->prices(answer.jobs[i], way, *exact));
-    floor = std::max(floor, floorOn(*exact, costs));
-    if (floor >= bound)
+    Data::Known known = data_->pricesOn(answer, *exact);
+    floor = std::max(floor, data_->floorOf(*this, answer, *exact, &known, bound, values));
+    if (floor >= bound) {
       ++proof.byPrices;
-    else
-      open.push_back({design, floor});
+      continue;
+    }
+    OpenDesign left{design, floor, {}};
+    for (size_t i = 0; i < answer.jobs.size(); ++i) {
+      double below = data_->belowFor(answer, values, i, bound);
+      for (size_t way = 0; way < known.costs[i].size(); ++way)
+        if (known.costs[i][way] && data_->floorOf(*this, answer.jobs[i], way, *exact,
+                                                  &*known.costs[i][way], 0, below) < below)
+          left.ways.push_back({answer.jobs[i], way, 0});
+    }
+    open.push_back(std::move(left));
   } while (next());
   return open;
 }
 
-std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, MiningProof &proof) {
+std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, MiningProof &proof,
+                                              const ClaimedSchedules &schedules) {
   std::vector<Issue> findings;
   auto find = [&](std::string message) {
     if (findings.size() < kMostFindings)
       findings.push_back({"A0906", std::move(message), {}, {}});
   };
-  std::map<Design, double> survivors;
+  std::map<Design, const ClaimedSurvivor *> survivors;
   for (const ClaimedSurvivor &survivor : answer.survivors) {
-    if (!survivors.emplace(survivor.design, survivor.value).second)
+    if (!survivors.emplace(survivor.design, &survivor).second)
       find(fmt::format("'{}': design {} survives twice", answer.name, name(survivor.design)));
     if (!(survivor.value >= answer.bound * (1 - kEqual)))
       find(fmt::format("'{}': the bound is {:.9g}, and the search found {:.9g} for {}", answer.name,
@@ -202,12 +252,15 @@ std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, Minin
           "'{}': no design is said to be worth less than {:.9g}, but {} is proved to be "
           "worth no less than {:.9g}, and nothing says what was found for it",
           answer.name, answer.bound, name(design.design), design.floor));
-    else if (survivor->second < design.floor * (1 - kEqual))
+    else if (survivor->second->value < design.floor * (1 - kEqual))
       find(fmt::format(
           "'{}': {:.9g} is said to be found for {}, which is not worth less than {:.9g}",
-          answer.name, survivor->second, name(design.design), design.floor));
-    ++proof.bySearch;
-    proof.proven = std::min(proof.proven, design.floor);
+          answer.name, survivor->second->value, name(design.design), design.floor));
+    double floor = design.floor;
+    if (survivor != survivors.end())
+      floor = std::max(floor, data_->floorByPlans(*this, answer, *survivor->second, schedules));
+    ++(floor >= answer.bound * (1 - kEqual) ? proof.byPlans : proof.bySearch);
+    proof.proven = std::min(proof.proven, floor);
   }
   return findings;
 }

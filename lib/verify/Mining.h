@@ -28,12 +28,18 @@ public:
 using ClaimedPrices =
     std::function<std::optional<Costs>(size_t job, size_t way, const Machine &machine)>;
 
+/// Seconds that no schedule of a claim's plan is below, proved of that plan with these costs on
+/// this machine; 0 where it proves nothing.
+using ClaimedSchedules =
+    std::function<double(const ClaimedPlan &plan, const Machine &machine, const Costs &costs)>;
+
 /// How many designs of the space are not worth less than the bound, and why not.
 struct MiningProof {
   uint64_t designs = 0;
   uint64_t refused = 0;     ///< break a requirement, or are no machine
   uint64_t byWork = 0;      ///< by arithmetic, compulsory bytes, dependences and device memory
   uint64_t byPrices = 0;    ///< with the prices of the cost model
+  uint64_t byPlans = 0;     ///< by bounds of all schedules, with the plans that the claim has
   uint64_t bySearch = 0;    ///< a plan below the bound is not ruled out; the search found none
   double proven = INFINITY; ///< no design is worth less, by what is proved here
 };
@@ -42,6 +48,8 @@ struct MiningProof {
 struct OpenDesign {
   Design design;
   double floor = 0; ///< it is not worth less
+  /// Ways that are not ruled out: without a number.
+  std::vector<ClaimedPlan> ways;
 };
 
 class MiningVerifier {
@@ -60,7 +68,8 @@ public:
   std::vector<OpenDesign> open(const ClaimedAnswer &answer, MiningProof &proof);
   /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with
   /// such a value.
-  std::vector<Issue> proveBound(const ClaimedAnswer &answer, MiningProof &proof);
+  std::vector<Issue> proveBound(const ClaimedAnswer &answer, MiningProof &proof,
+                                const ClaimedSchedules &schedules = {});
   /// What the metric makes of a step.
   double worth(const Machine &machine, double step, double joules) const;
   /// Of the jobs of an answer, given the value of each.

@@ -8,10 +8,12 @@ namespace {
 
 /// Shares of a bandwidth are rounded to such parts.
 constexpr double kShare = 1e-9;
-/// A share that cannot be lost in the rounding of one beside it that takes a nanosecond or more.
-constexpr double kSeen = 1e-2, kLong = 1e-9;
+/// A share that cannot be lost in the rounding of one beside it that takes 100 ns or more.
+constexpr double kSeen = 1e-4, kLong = 1e-7;
 /// Of looking again with fewer forms, at most.
 constexpr unsigned kRounds = 6;
+/// Means of chain and work that are tried, less one.
+constexpr unsigned kMeans = 32;
 /// Of more operations not all subsets are looked at.
 constexpr size_t kMostSubsets = 1000;
 
@@ -145,37 +147,71 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
       add(cores + m, shared * leastOf(price.forms, at.forms[i],
                                       [m](const Form &f) { return f.transfers[m]; }));
   }
+  closely = closely && size <= kMostSubsets;
   for (Load &load : loads)
-    longest = std::max(longest, closely && size <= kMostSubsets ? load.subset() : load.length());
+    longest = std::max(longest, closely ? load.subset() : load.length());
+  for (size_t c = 0; c < cores && closely; ++c) {
+    longest = std::max(longest, together(r, c, -1));
+    for (size_t m = 0; m < memories && !byKind_; ++m)
+      longest = std::max(longest, together(r, c, static_cast<int>(m)));
+  }
+  return longest;
+}
 
-  // One after the other: what holds all of a core, and what takes all of a memory's bandwidth that
-  // the others use, too. Closed forms say nothing of the latter: less time is a larger share.
-  for (size_t c = 0; c < cores; ++c)
-    for (size_t m = 0; m < memories && !byKind_; ++m) {
-      Load load;
-      bool filled = false;
-      for (size_t i = 0; i < size; ++i) {
-        if (items[i].body != kNone)
-          continue;
-        const Price &price = priceOf(items[i]);
-        bool fills = true, holds = true, uses = true;
-        for (size_t f = 0; f < price.forms.size(); ++f)
-          if (const Form &form = price.forms[f]; at.forms[i] >> f & 1) {
-            fills &= form.time > kLong && form.transfers[m] >= form.time;
-            holds &= form.whole;
-            uses &= form.transfers[m] > kSeen * form.time;
-          }
-        holds = price.holds.empty() ? holds && price.core == static_cast<int>(c)
-                                    : std::find(price.holds.begin(), price.holds.end(),
-                                                static_cast<int>(c)) != price.holds.end();
-        filled |= fills;
-        if (fills || (holds && uses))
-          load.add(at.times[i], at.heads[i], at.tails[i]);
-      }
-      if (filled)
-        longest =
-            std::max(longest, closely && size <= kMostSubsets ? load.subset() : load.length());
+double StepFloor::together(RegionId r, size_t core, int memory) const {
+  const std::vector<Item> &items = regions_[r];
+  const Laid &at = found_[r];
+  size_t size = items.size(), m = static_cast<size_t>(std::max(memory, 0));
+  std::vector<double> least(size, 0); // work in any form
+  std::vector<char> fills(size, 0), takes(size, 0);
+  bool filled = memory < 0;
+  Load load;
+  for (size_t i = 0; i < size; ++i) {
+    if (items[i].body != kNone) {
+      if (memory < 0) // of a core alone what its iterations take
+        least[i] =
+            static_cast<double>(graph_.regions[items[i].body].count) * sums_[items[i].body][core];
+    } else {
+      const Price &price = priceOf(items[i]);
+      bool all = true, uses = true;
+      for (size_t f = 0; f < price.forms.size() && memory >= 0; ++f)
+        if (const Form &form = price.forms[f]; at.forms[i] >> f & 1) {
+          all &= form.time > kLong && form.transfers[m] >= form.time;
+          uses &= form.transfers[m] > kSeen * form.time;
+        }
+      bool held = std::find(price.holds.begin(), price.holds.end(), static_cast<int>(core)) !=
+                  price.holds.end();
+      fills[i] = held || (memory >= 0 && all);
+      filled |= memory >= 0 && all;
+      takes[i] = fills[i] ? uses : uses && price.core == static_cast<int>(core);
+      if (takes[i])
+        least[i] = fills[i]
+                       ? at.times[i]
+                       : leastOf(price.forms, at.forms[i], [](const Form &f) { return f.work; });
     }
+    load.add(least[i], at.heads[i], at.tails[i]);
+  }
+  if (!filled)
+    return 0;
+  double longest = load.subset(), work = 0;
+  for (double one : least)
+    work += one;
+  std::vector<double> ends(size);
+  for (unsigned k = 1; k < kMeans; ++k) {
+    double share = static_cast<double>(k) / kMeans, chain = 0;
+    for (size_t i = 0; i < size; ++i) {
+      double mean = (1 - share) * at.times[i] + share * least[i];
+      if (takes[i] && !fills[i])
+        mean = leastOf(priceOf(items[i]).forms, at.forms[i],
+                       [share](const Form &f) { return (1 - share) * f.time + share * f.work; });
+      ends[i] = 0;
+      for (uint32_t before : items[i].before)
+        ends[i] = std::max(ends[i], ends[before]);
+      ends[i] += std::max(0.0, mean - share * least[i]);
+      chain = std::max(chain, ends[i]);
+    }
+    longest = std::max(longest, chain + share * work);
+  }
   return longest;
 }
 

@@ -72,6 +72,11 @@ private:
   }
   double length(RegionId region, const Machine &machine, double below);
   double longest(RegionId region, const Machine &machine, bool closely);
+  /// By all that a core takes (`memory` -1), or that is on a core and moves bytes of a memory, or
+  /// takes all of its bandwidth, which excludes the former: subsets of it, and means of it and of
+  /// the longest chain, of which none is above the length (Lepere, Trystram and Woeginger, Int. J.
+  /// Found. Comput. Sci. 13(4), 2002, section 3).
+  double together(RegionId region, size_t core, int memory) const;
   double step(const Machine &machine, double below);
   double leastBytes() const;
 

@@ -12,6 +12,8 @@ struct Verification {
   std::vector<std::string> checked; ///< what was proved: "412 operations each have one slot"
   std::vector<std::string> trusted; ///< what the proof rests on: "times of 3 operations by cost
                                     ///< model 'mine' are taken as given"
+  /// `Schedule::bound` follows from the costs: no solver is believed, and nothing taken as given.
+  bool boundProved = false;
   bool holds() const { return findings.empty(); }
 };
 

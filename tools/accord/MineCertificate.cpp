@@ -10,6 +10,7 @@
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifyMining.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
@@ -38,26 +39,34 @@ public:
       : folder_(folder), space_(space), jobs_(jobs), metric_(metric), plan_(plan), diags_(diags) {}
 
   bool write() {
-    for (const char *old : {kMiningCertificate, kMiningSpace})
-      llvm::sys::fs::remove(folder_ + "/" + old);
+    removeOld();
     if (!proves(plan_.best.result) || plan_.best.result.refused)
       return true;
     gather();
-    if (!addSurvivors())
-      return false;
-    if (!make(folder_ + "/certificate"))
+    if (!make(folder_ + "/certificate") || !addSurvivors())
       return false;
     if (!writeFile(diags_, folder_ + "/" + kMiningCertificate, jsonText(toJson(claim_)) + "\n") ||
         !writeFile(diags_, folder_ + "/" + kMiningSpace, claim_.space))
       return false;
     for (const ClaimedAnswer &answer : claim_.answers)
       for (size_t i = 0; i < answer.jobs.size() && answer.winner; ++i)
-        if (!writePlan(answer, answer.jobs[i]))
+        if (!writeWinner(answer, answer.jobs[i]))
           return false;
     return true;
   }
 
 private:
+  void removeOld() {
+    for (const char *old : {kMiningCertificate, kMiningSpace})
+      llvm::sys::fs::remove(folder_ + "/" + old);
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end;
+         !error && file != end; file.increment(error))
+      if (llvm::StringRef name = llvm::sys::path::filename(file->path());
+          name.starts_with("design-") && name.ends_with(".json"))
+        llvm::sys::fs::remove(file->path());
+  }
+
   void gather() {
     claim_.space = space_.source();
     claim_.metric = plan_.metric, claim_.blend = plan_.blend;
@@ -101,8 +110,16 @@ private:
       StepProblem problem(space_, jobs, metric_,
                           ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
       MiningProof proof;
-      for (const OpenDesign &design : verifier.open(answer, proof))
-        answer.survivors.push_back({design.design, problem.value(design.design)});
+      for (const OpenDesign &design : verifier.open(answer, proof)) {
+        answer.survivors.push_back({design.design, problem.value(design.design), {}});
+        for (ClaimedPlan way : design.ways)
+          if (number_ < kMostPlans) {
+            way.number = number_;
+            if (!writePlan(design.design, way.job, way.way, miningPlanFile(number_), true))
+              return false;
+            answer.survivors.back().plans.push_back(way), ++number_;
+          }
+      }
     }
     return true;
   }
@@ -115,35 +132,46 @@ private:
     return !problem;
   }
 
-  /// As the design was valued: a schedule without search.
-  bool writePlan(const ClaimedAnswer &answer, size_t job) {
+  bool writeWinner(const ClaimedAnswer &answer, size_t job) {
     StepProblem problem(space_, {jobs_[job]}, metric_);
     auto step = problem.step(0, *answer.winner);
-    auto machine = space_.machine(*answer.winner);
-    if (!step || !std::holds_alternative<Machine>(machine))
+    std::string folder = planFolder(claim_, answer, job);
+    return !step || (make(folder_ + "/" + folder) &&
+                     writePlan(*answer.winner, job, step->way, folder + "/plan.json", false));
+  }
+
+  /// As designs are valued: a schedule without search. `brief`: without what solvers claimed.
+  bool writePlan(const Design &design, size_t job, size_t way, const std::string &file,
+                 bool brief) {
+    auto machine = space_.machine(design);
+    if (!std::holds_alternative<Machine>(machine))
       return true;
     SingleDeviceRequest request;
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
     request.effort = 0;
-    auto planned =
-        planFor(jobs_[job].ways[step->way].work->graph(), std::get<Machine>(machine), request);
+    auto planned = planFor(jobs_[job].ways[way].work->graph(), std::get<Machine>(machine), request);
     auto *plan = std::get_if<Plan>(&planned);
     if (!plan) {
       diags_.error(Code::InternalError, {},
-                   "the plan of the design that was found: " +
+                   "the plan of a design that was valued: " +
                        std::get<std::vector<Issue>>(planned).front().message);
       return false;
     }
-    std::string folder = folder_ + "/" + planFolder(claim_, answer, job);
-    if (!make(folder) || !writeFile(diags_, folder + "/plan.json", jsonText(toJson(*plan)) + "\n"))
+    std::string path = folder_ + "/" + file;
+    if (!writeFile(diags_, path,
+                   (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
       return false;
-    auto issue = writeCertificate(folder, *plan);
+    auto issue =
+        brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan);
     if (issue)
       diags_.error(Code::CannotWrite, {}, issue->message);
     return !issue;
   }
 
+  /// Plans that prove what single designs take at least.
+  static constexpr unsigned kMostPlans = 400;
+  unsigned number_ = 0;
   const std::string &folder_;
   const DesignSpace &space_;
   const std::vector<MiningJob> &jobs_;

@@ -35,7 +35,7 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   auto mining = mined ? verifyMining(path, json) : std::nullopt;
   if (!scheduled && !plan && !placement && !mining)
     return kWrongInput;
-  Verification proof = mining      ? std::move(*mining)
+  Verification proof = mining      ? std::move(mining->proof)
                        : scheduled ? verifySchedule(*scheduled, solver)
                        : placement ? verifyPlacement(*placement)
                                    : verify(*plan);
@@ -54,14 +54,16 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     for (const Issue &finding : proof.findings)
       findings.push_back(
           llvm::json::Object{{"code", finding.code}, {"message", jsonString(finding.message)}});
-    llvm::outs() << jsonText(llvm::json::Object{{"command", "verify"},
-                                                {"version", kVersion},
-                                                {"status", proof.holds() ? "done" : "error"},
-                                                {"holds", proof.holds()},
-                                                {"findings", std::move(findings)},
-                                                {"checked", strings(proof.checked)},
-                                                {"trusted", strings(proof.trusted)}})
-                 << "\n";
+    llvm::json::Object document{{"command", "verify"},
+                                {"version", kVersion},
+                                {"status", proof.holds() ? "done" : "error"},
+                                {"holds", proof.holds()},
+                                {"findings", std::move(findings)},
+                                {"checked", strings(proof.checked)},
+                                {"trusted", strings(proof.trusted)}};
+    if (mining)
+      document["answers"] = toJson(mining->answers);
+    llvm::outs() << jsonText(std::move(document)) << "\n";
   } else {
     for (const std::string &line : proof.checked)
       llvm::outs() << "  checked  " << line << "\n";

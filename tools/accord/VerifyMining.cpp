@@ -2,7 +2,7 @@
 #include "lib/cost/Energy.h"
 #include "lib/cost/Estimate.h"
 #include "lib/cost/PriceCache.h"
-#include "lib/emit/JsonText.h"
+#include "lib/emit/JsonLists.h"
 #include "lib/emit/MiningCertificate.h"
 #include "lib/emit/MiningSpace.h"
 #include "lib/emit/PlanJson.h"
@@ -97,14 +97,51 @@ std::string differs(const Machine &a, const Machine &b) {
   return what;
 }
 
+/// Forms of operations in the order of their instances: the scheduler may have exchanged them.
+std::vector<const OperationCost *> formsOf(const Costs &costs, OperationId id) {
+  std::vector<const OperationCost *> forms{&costs.operations[id]};
+  if (auto others = costs.alternatives.find(id); others != costs.alternatives.end())
+    for (const OperationCost &other : others->second)
+      forms.push_back(&other);
+  std::sort(forms.begin(), forms.end(), [](const OperationCost *a, const OperationCost *b) {
+    return std::pair(a->instances, a->time) < std::pair(b->instances, b->time);
+  });
+  return forms;
+}
+
+/// The first price that is not that of the cost model, with both.
+std::string differs(const WorkGraph &graph, const Costs &said, const Costs &priced) {
+  if (said.operations.size() != priced.operations.size())
+    return fmt::format("{} prices of {} operations", said.operations.size(),
+                       priced.operations.size());
+  for (OperationId id = 0; id < said.operations.size(); ++id) {
+    if (graph.operations[id].body != kNone)
+      continue;
+    auto a = formsOf(said, id), b = formsOf(priced, id);
+    bool same = a.size() == b.size();
+    for (size_t f = 0; same && f < a.size(); ++f) {
+      same = a[f]->core == b[f]->core && a[f]->instances == b[f]->instances &&
+             a[f]->transfer.size() == b[f]->transfer.size() &&
+             close(a[f]->time.value, b[f]->time.value);
+      for (size_t m = 0; same && m < a[f]->transfer.size(); ++m)
+        same = close(a[f]->transfer[m].value, b[f]->transfer[m].value);
+    }
+    if (!same)
+      return fmt::format("operation {} takes {:.9g} s, and {:.9g} s by the cost model", id,
+                         a.front()->time.value, b.front()->time.value);
+  }
+  return "";
+}
+
 class MiningProver {
 public:
   MiningProver(const std::string &path, bool json) : folder_(folderOf(path)), json_(json) {}
 
-  std::optional<Verification> prove() {
+  std::optional<MiningVerification> prove() {
     if (!read())
       return std::nullopt;
-    MiningVerifier verifier(claim_, *space_, pricesOf(claim_));
+    prices_ = pricesOf(claim_);
+    MiningVerifier verifier(claim_, *space_, prices_);
     checkOwn();
     for (const ClaimedAnswer &answer : claim_.answers)
       checkWinner(verifier, answer);
@@ -112,7 +149,7 @@ public:
     if (out_.holds())
       for (const ClaimedAnswer &answer : claim_.answers)
         checkBound(verifier, answer);
-    return std::move(out_);
+    return MiningVerification{std::move(out_), std::move(answers_)};
   }
 
 private:
@@ -245,10 +282,10 @@ private:
       return refused(llvm::toString(plan.takeError()));
     const ClaimedJob &of = claim_.jobs[job];
     llvm::json::Value work = toJson(plan->graph);
-    bool known = false;
-    for (const ClaimedWay &way : of.ways)
-      known = known || work == toJson(way.graph);
-    if (!known)
+    size_t way = 0;
+    while (way < of.ways.size() && work != toJson(of.ways[way].graph))
+      ++way;
+    if (way == of.ways.size())
       return refused(fmt::format("{}: its work, {} operations, is none of the {} of '{}' in '{}'",
                                  file, plan->graph.operations.size(), of.ways.size(), of.name,
                                  kMiningCertificate));
@@ -256,6 +293,10 @@ private:
       return refused(fmt::format("{}: a step of {}, '{}' has one of {}", file, plan->batch, of.name,
                                  of.batch));
     if (std::string other = differs(plan->machine, machine); !other.empty())
+      return refused(fmt::format("{}: {}", file, other));
+    auto priced = prices_(job, way, machine);
+    std::string other = priced ? differs(plan->graph, plan->costs, *priced) : "it has no price";
+    if (!other.empty())
       return refused(fmt::format("{}: {}", file, other));
     Verification proof = verify(*plan);
     for (const Issue &finding : proof.findings)
@@ -267,6 +308,34 @@ private:
     return verifier.worth(machine, step.value, joules);
   }
 
+  /// A plan of the certificate, whose bound holds for every schedule of the work on the machine.
+  double provedBy(const ClaimedPlan &claimed, const Machine &machine, const Costs &costs) {
+    std::string file = folder_ + "/" + miningPlanFile(claimed.number);
+    auto buffer = llvm::MemoryBuffer::getFile(file);
+    auto refused = [&](const std::string &message) {
+      find("{}", message);
+      return 0.0;
+    };
+    if (!buffer)
+      return refused(fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
+    auto plan = planFromJson((*buffer)->getBuffer(), file);
+    if (!plan)
+      return refused(llvm::toString(plan.takeError()));
+    const ClaimedWay &way = claim_.jobs[claimed.job].ways[claimed.way];
+    if (toJson(plan->graph) != toJson(way.graph))
+      return refused(fmt::format("{}: its work, {} operations, is not that of '{}', {} operations",
+                                 file, plan->graph.operations.size(), way.label,
+                                 way.graph.operations.size()));
+    if (std::string other = differs(plan->machine, machine); !other.empty())
+      return refused(fmt::format("{}: {}", file, other));
+    if (std::string other = differs(plan->graph, plan->costs, costs); !other.empty())
+      return refused(fmt::format("{}: {}", file, other));
+    Verification proof = verify(*plan);
+    for (const Issue &finding : proof.findings)
+      out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
+    return proof.boundProved ? plan->schedule.bound.seconds().value : 0;
+  }
+
   void checkBound(MiningVerifier &verifier, const ClaimedAnswer &answer) {
     auto designs = verifier.designs();
     if (!designs || *designs > MiningVerifier::kMostDesigns)
@@ -275,31 +344,44 @@ private:
                       "here, the space has more than {} designs",
                       answer.bound, answer.name, MiningVerifier::kMostDesigns));
     MiningProof proof;
-    for (Issue &finding : verifier.proveBound(answer, proof))
+    auto schedules = [&](const ClaimedPlan &plan, const Machine &machine, const Costs &costs) {
+      return provedBy(plan, machine, costs);
+    };
+    for (Issue &finding : verifier.proveBound(answer, proof, schedules))
       out_.findings.push_back(std::move(finding));
+    ClaimedAnswer brief = answer;
+    brief.survivors.clear();
+    answers_.push_back({std::move(brief), proof});
     if (!out_.holds())
       return;
     out_.checked.push_back(fmt::format(
         "'{}': of {} designs {} break what is required or are no machines, {} are not worth less "
-        "than {:.9g} by their work, {} with the prices of the cost model, {} by the search alone",
+        "than {:.9g} by their work, {} with the prices of the cost model, {} with plans, {} by the "
+        "search alone",
         answer.name, proof.designs, proof.refused, proof.byWork, answer.bound, proof.byPrices,
-        proof.bySearch));
+        proof.byPlans, proof.bySearch));
     if (proof.bySearch > 0)
       out_.trusted.push_back(fmt::format(
           "the search: for {} designs it found no step of less than {:.9g} for '{}'; that there is "
           "none of less than {:.9g} is proved",
           proof.bySearch, answer.bound, answer.name, std::min(proof.proven, answer.bound)));
-    if (proof.byPrices > 0)
-      out_.trusted.push_back(
-          fmt::format("the tiles that the cost model finds best, for {} designs of '{}'",
-                      proof.byPrices, answer.name));
+    if (answer.value > answer.bound * (1 + 1e-9) && answer.winner)
+      out_.trusted.push_back(fmt::format(
+          "the search: that it schedules no design of '{}' for less than {:.9g}; a design "
+          "of {:.9g} with another schedule is not ruled out",
+          answer.name, answer.value, answer.bound));
+    if (uint64_t priced = proof.byPrices + proof.byPlans)
+      out_.trusted.push_back(fmt::format(
+          "the tiles that the cost model finds best, for {} designs of '{}'", priced, answer.name));
   }
 
   std::string folder_;
   bool json_;
   MiningClaim claim_;
   std::unique_ptr<MiningSpace> space_;
+  ClaimedPrices prices_;
   Verification out_;
+  std::vector<std::pair<ClaimedAnswer, MiningProof>> answers_;
 };
 
 } // namespace
@@ -311,8 +393,28 @@ bool holdsMining(const std::string &path) {
          llvm::sys::fs::exists(path + "/" + kMiningCertificate);
 }
 
-std::optional<Verification> verifyMining(const std::string &path, bool json) {
+std::optional<MiningVerification> verifyMining(const std::string &path, bool json) {
   return MiningProver(path, json).prove();
+}
+
+llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>> &answers) {
+  return list(answers, [](const auto &one) {
+    const auto &[answer, proof] = one;
+    auto finite = [](double value) {
+      return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+    };
+    auto count = [](uint64_t n) { return static_cast<int64_t>(n); };
+    return llvm::json::Value(llvm::json::Object{{"name", jsonString(answer.name)},
+                                                {"value", finite(answer.value)},
+                                                {"bound", finite(answer.bound)},
+                                                {"proved", finite(proof.proven)},
+                                                {"designs", count(proof.designs)},
+                                                {"not_allowed", count(proof.refused)},
+                                                {"by_work", count(proof.byWork)},
+                                                {"by_prices", count(proof.byPrices)},
+                                                {"by_plans", count(proof.byPlans)},
+                                                {"by_search", count(proof.bySearch)}});
+  });
 }
 
 ClaimedPrices pricesOf(const MiningClaim &claim) {

@@ -2,14 +2,21 @@
 #pragma once
 #include "lib/verify/Mining.h"
 #include "lib/verify/Verify.h"
+#include "llvm/Support/JSON.h"
 #include <optional>
 
 namespace accord {
 
 /// Whether a folder, or the mine.json in it, is of a mining.
 bool holdsMining(const std::string &path);
+struct MiningVerification {
+  Verification proof;
+  /// What proves each answer, as counts of designs.
+  std::vector<std::pair<ClaimedAnswer, MiningProof>> answers;
+};
 /// Proves it again; nothing after an error is reported: what cannot be read.
-std::optional<Verification> verifyMining(const std::string &path, bool json);
+std::optional<MiningVerification> verifyMining(const std::string &path, bool json);
+llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>> &answers);
 
 /// The prices of a claim's work by the machine's own cost model, each found once.
 ClaimedPrices pricesOf(const MiningClaim &claim);
