@@ -194,6 +194,13 @@ double StepProblem::value(const Design &design) {
   return data_->blended([&](size_t job) { return data_->valued(job, design, *machine).value; });
 }
 
+double StepProblem::area(const Design &design) {
+  auto made = data_->isDesign(design) ? data_->space.machine(design)
+                                      : std::variant<Machine, Issue>(Issue());
+  auto *machine = std::get_if<Machine>(&made);
+  return machine ? machine->area.value : 0;
+}
+
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
   if (job >= data_->jobs.size() || !data_->isDesign(design))
     return std::nullopt;

@@ -55,6 +55,7 @@ public:
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
   std::vector<double> waits(const Design &design) override;
+  double area(const Design &design) override;
   std::string digest() override; ///< version, metric, and sizes of the jobs' steps
   /// Of one job, for tables and reports.
   std::optional<StepValue> step(size_t job, const Design &design);

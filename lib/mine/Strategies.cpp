@@ -6,6 +6,7 @@ namespace accord {
 static constexpr std::pair<const char *, MiningStrategy> kStrategies[] = {
     {"exact", mineExactly},         {"exhaustive", mineExhaustively}, {"random", mineAtRandom},
     {"annealing", mineByAnnealing}, {"wham", mineByCriticalPath},     {"bayes", mineByBayes},
+    {"phaze", mineByAreaBins},
 };
 
 MiningStrategy miningStrategy(const std::string &name) {

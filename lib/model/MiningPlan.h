@@ -10,6 +10,7 @@ namespace accord {
 struct MiningMoment {
   uint64_t evaluations = 0, bounds = 0;
   double incumbent = 0, bound = 0; ///< infinite: no design yet
+  double seconds = 0;              ///< of processor time; 0 where that is not asked for
 };
 
 struct MiningResult {
