@@ -185,6 +185,7 @@ MiningResult MiningRun::finish(std::string proof) {
       last.bound != result_.bound)
     moment(true);
   result_.proof = std::move(proof);
+  result_.seconds = options_.timed ? seconds() : 0;
   if (saved)
     saved(true);
   return std::move(result_);

@@ -19,6 +19,7 @@ struct MiningResult {
   double value = 0; ///< infinite without a design
   double bound = 0; ///< no design of the space is worth less; 0: not known
   uint64_t evaluations = 0, bounds = 0;
+  double seconds = 0; ///< of processor time; 0 where that is not asked for
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<MiningMoment> moments;
   std::string proof;    ///< what proves the bound
@@ -64,6 +65,7 @@ struct MiningPlan {
   MinedAnswer best;                  ///< of all jobs
   std::vector<MinedAnswer> own;      ///< several jobs: of each alone
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
+  bool comparedByTime = false;       ///< with equal processor time; else equal evaluations
   std::string conflict;              ///< a requirement that no design keeps; with its place
   SourceLocation conflictAt;
   std::vector<std::string> assumptions;

@@ -1,6 +1,7 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
+#include "lib/mine/Compare.h"
 #include "lib/mine/StepMemory.h"
 #include "lib/mine/StepProblem.h"
 #include "lib/mine/StepWork.h"
@@ -144,8 +145,9 @@ private:
       }
       plan_.own.push_back(std::move(answer));
     }
-    StepProblem problem(*space_, jobs_, metric_,
-                        ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+    plan_.comparedByTime = search_.timed = options_.compare == "time";
+    MiningBlend blend = ratio ? MiningBlend::WorstRatio : MiningBlend::Sum;
+    StepProblem problem(*space_, asked(), metric_, blend);
     plan_.best.result = strategy(problem, kept(""));
     std::vector<size_t> all(jobs_.size());
     std::iota(all.begin(), all.end(), size_t{0});
@@ -153,17 +155,30 @@ private:
       plan_.best.design = designed(several ? "common" : jobs_.front().name, problem, all, *best);
     else
       explain();
-    if (!options_.compare)
+    if (options_.compare.empty())
       return;
-    MiningOptions equal = search_;
-    equal.evaluations = std::max<uint64_t>(1, plan_.best.result.evaluations);
     for (const std::string &other : miningStrategies())
       if (other != options_.strategy) {
-        MinedAnswer answer{miningStrategy(other)(problem, equal), {}};
+        std::unique_ptr<StepProblem> anew;
+        if (plan_.comparedByTime)
+          anew = std::make_unique<StepProblem>(*space_, asked(), metric_, blend);
+        MinedAnswer answer{mineAlike(other, anew ? *anew : problem, plan_.best.result,
+                                     plan_.comparedByTime, search_),
+                           {}};
         if (answer.result.best)
           answer.design = designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
+  }
+
+  /// The jobs; where time is compared, each search prices every design itself.
+  std::vector<MiningJob> asked() const {
+    std::vector<MiningJob> jobs = jobs_;
+    for (MiningJob &job : jobs)
+      for (MiningWay &way : job.ways)
+        if (plan_.comparedByTime)
+          way.work = std::make_shared<StepWork>(way.work->graph());
+    return jobs;
   }
 
   /// The search with its files.
@@ -263,6 +278,8 @@ private:
     llvm::json::Value document = toJson(plan_);
     bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
               writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
+    if (!plan_.compared.empty())
+      ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
     for (const MinedAnswer &answer : plan_.own)

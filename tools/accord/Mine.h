@@ -12,7 +12,7 @@ struct MineOptions {
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
-  bool compare = false;
+  std::string compare; ///< "evaluations", "time"; empty: nothing is
 };
 
 /// The exit status.
