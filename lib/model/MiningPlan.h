@@ -11,6 +11,7 @@ namespace accord {
 struct MiningMoment {
   uint64_t evaluations = 0, bounds = 0;
   double incumbent = 0, bound = 0; ///< infinite: no design yet
+  double seconds = 0;              ///< of processor time; 0 where that is not asked for
 };
 
 struct MiningResult {
@@ -22,6 +23,7 @@ struct MiningResult {
   /// that Accord finds); `bound` is less where one may be, by another schedule.
   bool least = false;
   uint64_t evaluations = 0, bounds = 0;
+  double seconds = 0; ///< of processor time; 0 where that is not asked for
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<MiningMoment> moments;
   std::string proof;    ///< what proves the bound
@@ -141,6 +143,7 @@ struct MiningPlan {
   MinedAnswer best;                  ///< of all jobs
   std::vector<MinedAnswer> own;      ///< several jobs: of each alone
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
+  bool comparedByTime = false;       ///< with equal processor time; else equal evaluations
   std::optional<MinedFront> front;
   MiningFindings findings;
   std::string conflict; ///< a requirement that no design keeps; with its place

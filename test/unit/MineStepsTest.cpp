@@ -126,8 +126,7 @@ TEST(MineSteps, CriticalPathIsNearWhatIsProven) {
     }
     if (seeds.asked)
       std::printf("seed %lu: %lu designs, exact valued %lu, %lu bounds%s; %s\n", seed,
-                  drawn.designs, exact.evaluations, exact.bounds, line.c_str(),
-                  drawn.what.c_str());
+                  drawn.designs, exact.evaluations, exact.bounds, line.c_str(), drawn.what.c_str());
   }
   gaps.print();
   EXPECT_LE(gaps.median("wham"), 0.05);

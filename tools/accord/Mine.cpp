@@ -1,6 +1,7 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
+#include "lib/mine/Compare.h"
 #include "lib/support/Version.h"
 #include "tools/accord/MineCertificate.h"
 #include "tools/accord/MineJobs.h"
@@ -77,7 +78,9 @@ private:
       plan_.own.push_back(std::move(answer));
     }
     std::vector<size_t> all = jobs_.all();
-    auto made = jobs_.problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+    plan_.comparedByTime = search_.timed = options_.compare == "time";
+    MiningBlend blend = ratio ? MiningBlend::WorstRatio : MiningBlend::Sum;
+    auto made = jobs_.problemOf(all, blend, plan_.comparedByTime);
     MiningProblem &problem = *made;
     plan_.best.result = strategy(problem, kept("", !ratio));
     if (const auto &best = plan_.best.result.best)
@@ -94,13 +97,16 @@ private:
                    [&](const Design &design) { return jobs_.limits(problem, design); },
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
-    if (!options_.compare)
+    if (options_.compare.empty())
       return;
-    MiningOptions equal = search_;
-    equal.evaluations = std::max<uint64_t>(1, plan_.best.result.evaluations);
     for (const std::string &other : miningStrategies())
       if (other != options_.strategy) {
-        MinedAnswer answer{miningStrategy(other)(problem, equal), {}};
+        std::unique_ptr<MiningProblem> anew;
+        if (plan_.comparedByTime)
+          anew = jobs_.problemOf(all, blend, true);
+        MinedAnswer answer{mineAlike(other, anew ? *anew : problem, plan_.best.result,
+                                     plan_.comparedByTime, search_),
+                           {}};
         if (answer.result.best)
           answer.design = jobs_.designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
@@ -168,6 +174,8 @@ private:
     llvm::json::Value document = toJson(plan_);
     bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
               writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
+    if (!plan_.compared.empty())
+      ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
     ok = ok && writeFindings(diags, folder, plan_);

@@ -13,8 +13,8 @@ struct MineOptions {
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
-  bool compare = false;
-  std::string front, against; ///< a share; a machine that is compared with
+  std::string compare;                            ///< "evaluations", "time"; empty: nothing is
+  std::string front, against;                     ///< a share; a machine that is compared with
   bool sensitivity = false;
   Crew *crew = nullptr; ///< several processes; null: threads of this one
   bool writes = true;   ///< false: another process does

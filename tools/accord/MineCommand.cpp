@@ -22,9 +22,12 @@ void addMine(CLI::App &app, int &status) {
                    fmt::format("{}", fmt::join(miningStrategies(), ", ")))
       ->check(CLI::IsMember(miningStrategies()))
       ->capture_default_str();
-  command->add_flag("--compare", options->compare,
-                    "Run all strategies on the same problem, each with as many evaluations as the "
-                    "chosen one took");
+  command
+      ->add_flag("--compare{evaluations}", options->compare,
+                 "Run all strategies on the same problem, each with as many evaluations as the "
+                 "chosen one took; --compare=time: as much processor time, which depends on the "
+                 "machine")
+      ->check(CLI::IsMember({"evaluations", "time"}));
   command
       ->add_option("--metric", options->metric,
                    "What is made least: step_time, tdp_time (most throughput per watt of TDP), "

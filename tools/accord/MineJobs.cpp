@@ -138,13 +138,16 @@ std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
   return "no step";
 }
 
-std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of,
-                                                   MiningBlend blend) {
+std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of, MiningBlend blend,
+                                                   bool anew) {
   std::vector<MiningJob> jobs;
   std::vector<PlacedShare> shares;
   bool placed = false;
   for (size_t j : of) {
-    const MiningJob &job = jobs_[j];
+    MiningJob job = jobs_[j];
+    for (MiningWay &way : job.ways)
+      if (anew)
+        way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
     PlacedShare share{placed_[j], nullptr, job.weight, job.best};
     if (!placed_[j])
