@@ -267,7 +267,7 @@ private:
       if (placed_[j] && plan_.conflict.empty()) {
         std::string why = placementConflict(*sessions_[j], *machine, metric_, plan_.conflictAt);
         if (!why.empty())
-          plan_.conflict = fmt::format("{}, which '{}' needs", why, job.name);
+          plan_.conflict = fmt::format("limits of '{}': {}", job.name, why);
       }
       if (placed_[j])
         continue;

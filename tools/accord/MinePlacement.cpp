@@ -22,21 +22,32 @@ Objective objectiveIn(MiningMetric metric) {
   return metric == MiningMetric::TdpTime ? Objective::TdpTime : Objective::StepTime;
 }
 
-/// Limits but that of memory have to be the same on every design.
-bool sameLimits(Session &session, const Machine &most, const Machine &least) {
-  std::vector<PlacementLimit> a = session.program().limitsOn(session.job(), most),
-                              b = session.program().limitsOn(session.job(), least);
-  bool same = !session.diagnostics().hasErrors();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    if (a[i].of == PlacementLimit::Of::Memory ? a[i].most < b[i].most : a[i].most != b[i].most) {
-      session.diagnostics()
-          .error(Code::NotSupported, a[i].at,
-                 fmt::format("not supported yet: '{}' is another limit on every design",
-                             session.diagnostics().sources().text(a[i].at).str()))
-          .help("state the limit as a number");
-      same = false;
-    }
-  return same;
+/// Limits but that of memory have to be the same on every design, and that of memory the highest
+/// where there is most of it.
+bool sameLimits(Session &session, const DesignSpace &space, const Machine &most) {
+  auto limits = [&](const Machine &on) { return session.program().limitsOn(session.job(), on); };
+  std::vector<PlacementLimit> here = limits(most);
+  if (session.diagnostics().hasErrors())
+    return false;
+  DesignBox all = wholeOf(space);
+  for (const Design &corner : {all.low, all.high}) {
+    auto made = space.machine(corner);
+    auto *machine = std::get_if<Machine>(&made);
+    if (!machine)
+      continue;
+    std::vector<PlacementLimit> there = limits(*machine);
+    for (size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+      if (here[i].of == PlacementLimit::Of::Memory ? here[i].most < there[i].most
+                                                   : here[i].most != there[i].most) {
+        session.diagnostics()
+            .error(Code::NotSupported, here[i].at,
+                   fmt::format("not supported yet: '{}' is another limit on other designs",
+                               here[i].text))
+            .help("state the limit as a number");
+        return false;
+      }
+  }
+  return true;
 }
 
 } // namespace
@@ -46,24 +57,21 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace
   auto objective = objectiveOf(metric);
   if (!objective) {
     session.diagnostics()
-        .error(Code::NotSupported, session.job().objectiveAt,
+        .error(Code::NotSupported,
+               session.job().objective == Objective::Energy ? session.job().objectiveAt
+                                                            : SourceRange{},
                fmt::format("not supported yet: mining the devices of a cluster for least {}",
                            name(metric)))
         .help("--metric step_time, tdp_time or area_time");
     return nullptr;
   }
-  DesignBox all = wholeOf(space);
-  auto most = space.best(all);
+  auto most = space.best(wholeOf(space));
   if (auto *issue = std::get_if<Issue>(&most)) {
     session.report(*issue);
     return nullptr;
   }
   const Machine &machine = std::get<Machine>(most);
-  auto first = space.machine(all.low);
-  auto *least = std::get_if<Machine>(&first);
-  if (!sameLimits(session, machine, least ? *least : machine))
-    return nullptr;
-  if (!session.useDevice(machine, Objective::StepTime))
+  if (!sameLimits(session, space, machine) || !session.useDevice(machine, Objective::StepTime))
     return nullptr;
   PlacedJob job;
   job.name = session.job().name;
@@ -162,12 +170,13 @@ std::string placementConflict(Session &session, const Machine &most, MiningMetri
     return "";
   std::vector<std::string> names;
   for (const Conflict &conflict : plan->conflicts)
-    names.push_back("'" + conflict.constraint + "'");
+    names.push_back(conflict.constraint);
   const Conflict &first = plan->conflicts.front();
   at = {first.file, first.line, 0};
-  std::string text = fmt::format("{}", fmt::join(names, " and "));
+  std::string text =
+      fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
   if (!plan->relaxations.empty())
-    text += fmt::format(" with the most of everything; {}", plan->relaxations.front());
+    text += fmt::format("; {} would do", plan->relaxations.front());
   return text;
 }
 
