@@ -153,10 +153,15 @@ private:
     auto made = problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
     MiningProblem &problem = *made;
     plan_.best.result = strategy(problem, kept(""));
-    if (const auto &best = plan_.best.result.best)
+    chosen_.resize(jobs_.size());
+    if (const auto &best = plan_.best.result.best) {
       plan_.best.design = designed(several ? "common" : jobs_.front().name, problem, all, *best);
-    else
+      for (size_t j = 0; j < jobs_.size(); ++j)
+        if (placed_[j])
+          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
+    } else {
       explain();
+    }
     if (!options_.compare)
       return;
     MiningOptions equal = search_;
@@ -312,18 +317,18 @@ private:
   bool placements() {
     if (!plan_.best.design)
       return true;
-    for (const MinedStep &step : plan_.best.design->steps)
-      for (size_t j = 0; j < jobs_.size(); ++j) {
-        if (jobs_[j].name != step.job || !placed_[j])
-          continue;
-        std::string folder = options_.session.output + "/placement";
-        if (jobs_.size() > 1)
-          folder += "-" + step.job;
-        if (!writeMinedPlacement(*sessions_[j], *plan_.best.design, step, metric_, folder)) {
-          failed_ = sessions_[j].get();
-          return false;
-        }
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      if (!chosen_[j])
+        continue;
+      std::string folder = options_.session.output + "/placement";
+      if (jobs_.size() > 1)
+        folder += "-" + jobs_[j].name;
+      if (!writeMinedPlacement(*sessions_[j], plan_.best.design->machine, *chosen_[j], metric_,
+                               folder)) {
+        failed_ = sessions_[j].get();
+        return false;
       }
+    }
     return true;
   }
 
@@ -368,6 +373,7 @@ private:
   MiningMetric metric_ = MiningMetric::StepTime;
   std::vector<MiningJob> jobs_;
   std::vector<std::shared_ptr<const PlacedWork>> placed_; ///< by job; null: on one device
+  std::vector<std::optional<PlacedBest>> chosen_;         ///< by job, on the best design
   Session *failed_ = nullptr;
   MiningOptions search_;
   MiningPlan plan_;
