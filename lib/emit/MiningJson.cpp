@@ -25,6 +25,7 @@ json::Object searched(const MiningResult &result) {
                       {"bound", finite(result.bound)},
                       {"gap", finite(result.gap())},
                       {"proof", result.proof},
+                      {"least", result.least},
                       {"moments", std::move(moments)}};
 }
 

@@ -65,6 +65,11 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   std::string value = valueText(plan, result.value, ratio);
   if (result.bound >= result.value)
     lines.add("gap", fmt::format("0 %: {}, proven least of the space", value));
+  else if (result.least && result.bound > 0)
+    lines.add("gap",
+              fmt::format("{:.3g} %: {}, least of the space as scheduled; no schedule of any "
+                          "design is below {}",
+                          100 * result.gap(), value, valueText(plan, result.bound, ratio)));
   else if (result.bound > 0)
     lines.add("gap", fmt::format("{:.3g} %: {}, no design below {}", 100 * result.gap(), value,
                                  valueText(plan, result.bound, ratio)));

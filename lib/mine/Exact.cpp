@@ -173,6 +173,7 @@ private:
       double bound = std::min(least(), run.appraised());
       run.prove(bound);
       size_t open = openBoxes();
+      run.result().least = open == 0 && run.best();
       if (open == 0)
         return run.best() ? "nothing below the best" : "no design can be";
       double gap = run.options().gap;

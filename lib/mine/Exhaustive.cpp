@@ -7,6 +7,7 @@ namespace accord {
 MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &options) {
   MiningRun run(problem, options, "exhaustive");
   run.forget();
+  run.appraise();
   std::optional<uint64_t> size = designsOf(run.parameters());
   constexpr uint64_t kMost = uint64_t(1) << 48;
   if ((!size || *size > kMost) && options.evaluations == UINT64_MAX)

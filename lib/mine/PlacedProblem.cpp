@@ -125,7 +125,7 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
       placed[job] = one.work->best(*machine, data_->below(one, *machine, below));
       known[job] = {data_->of(*machine, placed[job].value), data_->of(*machine, placed[job].bound)};
     } else {
-      known[job].value = known[job].bound = one.alone->value(design);
+      known[job] = one.alone->appraise(design, data_->worth.below(one, below));
     }
     if (std::isinf(known[job].value)) {
       for (size_t rest = job; rest < known.size(); ++rest)

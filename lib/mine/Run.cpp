@@ -179,8 +179,9 @@ MiningResult MiningRun::finish(std::string proof) {
 }
 
 MiningResult MiningRun::conclude(bool all) {
+  result_.least = all && result_.best;
   if (all)
-    prove(INFINITY);
+    prove(appraised_);
   return finish(result_.bound == INFINITY ? "no design can be"
                 : all                     ? "every design was valued"
                 : result_.bounds > 0      ? "the bound of the whole space"

@@ -68,12 +68,14 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
   return longest;
 }
 
-/// What runs on the whole of a core and moves bytes of a memory excludes what takes all of that
-/// memory's bandwidth: neither runs while the other does, nor while a repeat that uses the memory.
+/// What runs on a core and moves bytes of a memory excludes what takes all of that memory's
+/// bandwidth: the core idles while the latter runs, nor does either run beside a repeat that uses
+/// the memory.
 double StepWork::Data::together(const StepPart &part, const Machine &machine, size_t core,
                                 size_t memory, const StepScratch &s) const {
-  if (operationsAtOnce(machine.cores[core]) > 1 || memory >= 64)
+  if (memory >= 64)
     return 0;
+  bool several = operationsAtOnce(machine.cores[core]) > 1;
   size_t memories = machine.memories.size();
   StepLoad load;
   double slack = 0, least = std::numeric_limits<double>::infinity();
@@ -93,6 +95,8 @@ double StepWork::Data::together(const StepPart &part, const Machine &machine, si
       if (!(moved > time * 1e-4))
         continue;
       least = std::min(least, moved);
+      if (several && !(price.holds >> core & 1))
+        time = price.work; // the least of any form
     } else {
       continue;
     }

@@ -48,9 +48,10 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
   bool exact = options.exact && options.sameArrays.empty() && options.cores.empty() &&
                options.memories.empty();
   // Where time and bytes are not bounds but those of `estimate`.
-  auto fill = [&](const StepClass &what, StepPrice &price, const double *transfers, size_t levels) {
+  auto fill = [&](const StepClass &what, StepPrice &price, double longest, const double *transfers,
+                  size_t levels) {
     for (size_t m = 0; m < std::min<size_t>(levels, 64); ++m)
-      if (!what.mapped && !what.lookup && transfers[m] >= price.time && price.time > 1e-9)
+      if (!what.mapped && !what.lookup && transfers[m] >= longest && longest > 1e-9)
         price.fills |= uint64_t{1} << m;
   };
   const StepShapes &shapes = cores.shapes;
@@ -127,12 +128,13 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
       }
       price.time = joined(most, transfers, levels, links, floor);
       if (sure && exact && only >= 0)
-        fill(what, price, transfers, levels);
+        fill(what, price, price.time, transfers, levels);
       if (only >= 0 && only < 64 && !left(only, Left::Time) && !left(only, Left::Queue))
         price.holds |= uint64_t{1} << only;
       continue;
     }
     price.time = price.ofKind = std::numeric_limits<double>::infinity();
+    double longest = 0; // of all forms
     for (int index : choice.cores) {
       const Core &core = machine.cores[static_cast<size_t>(index)];
       const ShapeTime &time = (*view.times[static_cast<size_t>(index)])[what.shape];
@@ -145,10 +147,11 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
         took = work = in(time.spread);
       if (core.either || core.oneEach) {
         double single = in(time.single);
+        longest = std::max(longest, single);
         took = core.oneEach && !core.either ? single : std::min(took, single);
         work = core.oneEach && !core.either ? single / count : std::min(work, single / count);
       }
-      price.time = std::min(price.time, took);
+      price.time = std::min(price.time, took), longest = std::max(longest, took);
       price.ofKind = std::min(price.ofKind, work);
     }
     if (!std::isfinite(price.time)) { // has no cost, and so no step
@@ -158,8 +161,8 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
     price.core = only, price.work = price.ofKind;
     price.kind =
         machine.cores[static_cast<size_t>(choice.cores[0])].kind == CoreKind::Tensor ? 0 : 1;
-    if (exact && only >= 0 && !machine.cores[static_cast<size_t>(only)].either)
-      fill(what, price, transfers, levels);
+    if (exact && only >= 0)
+      fill(what, price, longest, transfers, levels);
     for (int core : choice.cores) // as if there were no queue at any of its kind
       if (left(core, Left::Time) || left(core, Left::Queue))
         price.core = -1, price.ofKind = 0;

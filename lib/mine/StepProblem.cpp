@@ -62,26 +62,36 @@ struct StepProblem::Data {
     return known.try_emplace(std::move(key), value).first->second;
   }
   /// Of its best way, the first among equals. Ways whose bound is above the best are not looked at.
-  StepValue valued(size_t job, const Design &design, const Machine &machine) {
+  /// `least`: gets what the job is worth at least.
+  StepValue valued(size_t job, const Design &design, const Machine &machine,
+                   double *least = nullptr) {
     std::vector<std::pair<double, size_t>> order;
     for (size_t way = 0; way < jobs[job].ways.size(); ++way)
       order.push_back({bounded(jobs[job].ways[way], machine, {}), way});
     std::sort(order.begin(), order.end());
     std::optional<StepValue> best;
+    double open = kNever;
     for (auto [bound, way] : order) {
       if (best && bound > best->value)
         break;
       StepValue one = valued(job, way, design, machine);
+      if (one.fits)
+        open = std::min(open, std::max(bound, worthOf(jobs[job].ways[way], machine, one.least)));
       if (!best || std::pair(one.value, one.way) < std::pair(best->value, best->way))
         best = one;
     }
+    if (least)
+      *least = std::min(open, best->value);
     return *best;
   }
   /// What a way is worth at least.
   double bounded(const Way &way, const Machine &machine, const StepBoundOptions &options) const {
     if (!machine.memories.empty() && way.bytes > machine.memories[0].capacity.value)
       return kNever;
-    double step = way.work->bound(machine, options);
+    return worthOf(way, machine, way.work->bound(machine, options));
+  }
+  /// Of a step that takes so long at least.
+  double worthOf(const Way &way, const Machine &machine, double step) const {
     double joules = worth.metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
     return worth.of(machine, step, joules);
   }
@@ -146,15 +156,21 @@ double StepProblem::bound(const DesignBox &box) {
   });
 }
 
-double StepProblem::value(const Design &design) {
+double StepProblem::value(const Design &design) { return appraise(design, kNever).value; }
+
+Appraisal StepProblem::appraise(const Design &design, double) {
+  Appraisal never{kNever, kNever};
   if (!isDesign(data_->space, design))
-    return kNever;
+    return never;
   auto made = data_->space.machine(design);
   auto *machine = std::get_if<Machine>(&made);
   if (!machine || !data_->worth.knows(*machine) || data_->space.broken(design, *machine))
-    return kNever;
-  return data_->worth.blended(
-      data_->jobs, [&](size_t job) { return data_->valued(job, design, *machine).value; });
+    return never;
+  std::vector<double> least(data_->jobs.size());
+  double value = data_->worth.blended(data_->jobs, [&](size_t job) {
+    return data_->valued(job, design, *machine, &least[job]).value;
+  });
+  return {value, data_->worth.blended(data_->jobs, [&](size_t job) { return least[job]; })};
 }
 
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {

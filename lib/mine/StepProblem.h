@@ -37,6 +37,7 @@ enum class MiningBlend : uint8_t { Sum, WorstRatio };
 
 struct StepValue {
   double step = 0, joules = 0; ///< seconds, joules
+  double least = 0;            ///< seconds that no schedule of it is below, as it is priced
   double bytes = 0;            ///< of device memory
   bool fits = true;
   size_t way = 0;   ///< of a job: the one that is best
@@ -45,7 +46,8 @@ struct StepValue {
 
 /// A job's step on a machine is that of `estimate` and `scheduleStep`; its bound is the work of
 /// each kind of core at its cycles (lib/array), the least traffic of each memory at its bandwidth,
-/// and the critical path, whichever is longest.
+/// and the critical path, whichever is longest. What is bounded is the step however it is
+/// scheduled: a design's appraisal has the larger of this bound and the schedule's own.
 class StepProblem : public MiningProblem {
 public:
   StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
@@ -54,6 +56,7 @@ public:
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
+  Appraisal appraise(const Design &design, double below) override;
   std::vector<double> waits(const Design &design) override;
   std::string digest() override; ///< version, metric, and sizes of the jobs' steps
   /// Of one job, for tables and reports.

@@ -9,7 +9,7 @@ namespace accord {
 
 StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  StepValue never{kNever, kNever, kNever, false};
+  StepValue never{kNever, kNever, kNever, kNever, false};
   auto refused = [&](std::vector<Issue> &why) {
     if (issues)
       *issues = std::move(why);
@@ -32,6 +32,7 @@ StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) co
   peak.points = 2;
   StepValue value;
   value.step = step.value;
+  value.least = schedule.bound.seconds().value;
   value.joules = stepEnergyParts(graph(), costs, machine, step).total().value;
   value.bytes = static_cast<double>(liveness(graph(), schedule, peak).peak);
   value.fits = machine.memories.empty() || value.bytes <= machine.memories[0].capacity.value;

@@ -17,7 +17,10 @@ struct MiningResult {
   std::string strategy;
   std::optional<Design> best;
   double value = 0; ///< infinite without a design
-  double bound = 0; ///< no design of the space is worth less; 0: not known
+  double bound = 0; ///< no design of the space can be worth less; 0: not known
+  /// None of the space is worth less than `value` as designs are valued (a step by the schedule
+  /// that Accord finds); `bound` is less where one may be, by another schedule.
+  bool least = false;
   uint64_t evaluations = 0, bounds = 0;
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<MiningMoment> moments;

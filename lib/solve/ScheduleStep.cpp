@@ -4,6 +4,7 @@
 #include "lib/solve/OneMachine.h"
 #include "lib/solve/Solve.h"
 #include "lib/solve/StepForms.h"
+#include "lib/solve/StepWorkloads.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -18,7 +19,8 @@ public:
   StepScheduler(const WorkGraph &graph, const Machine &machine, Costs &costs,
                 const ScheduleOptions &options)
       : graph_(graph), machine_(machine), costs_(costs), options_(options),
-        deps_(Dependences::of(graph)), forms_(graph, machine, costs), loads_(graph.regions.size()),
+        deps_(Dependences::of(graph)), forms_(graph, machine, costs),
+        workloads_(workloadsOf(graph, machine, forms_)), loads_(graph.regions.size()),
         chosen_(graph.operations.size()) {}
 
   std::variant<Schedule, std::vector<Issue>> run() {
@@ -218,24 +220,38 @@ private:
   /// The best of what the scheduler proved and, of one iteration of a top region, whatever the
   /// forms of operations, the order and overlap of the iterations inside: the critical path, and
   /// for each resource the best bound over all its work, each piece with the least chain before and
-  /// after it.
+  /// after it; for each core the trade between both.
   void raise(Proven &best, RegionId top, const CriticalPath &path, const Windows &windows) {
     SchedulingBound proven = std::move(best.bound);
     best = {path.length[top].value, "critical path", {}};
-    std::vector<std::vector<Job>> jobs(forms_.resources());
+    std::vector<std::vector<Job>> jobs(forms_.resources() + workloads_.size());
     auto collect = [&](auto &&self, RegionId r, int64_t times) -> void {
-      for (OperationId id : graph_.regions[r].operations)
-        if (RegionId body = graph_.operations[id].body; body != kNone)
+      for (OperationId id : graph_.regions[r].operations) {
+        if (RegionId body = graph_.operations[id].body; body != kNone) {
           self(self, body, times * graph_.regions[body].count);
-        else
-          for (size_t i = 0; i < jobs.size(); ++i)
-            if (int64_t work = forms_.leastWork(id, i); work > 0)
-              jobs[i].push_back({windows.head[id], times * work, windows.tail[id]});
+          continue;
+        }
+        auto add = [&](size_t i, int64_t work) {
+          if (work > 0)
+            jobs[i].push_back({windows.head[id], times * work, windows.tail[id]});
+        };
+        for (size_t i = 0; i < forms_.resources(); ++i)
+          add(i, forms_.leastWork(id, i));
+        for (size_t i = 0; i < workloads_.size(); ++i)
+          add(forms_.resources() + i, workloads_[i].least(id));
+      }
     };
     collect(collect, top, 1);
     for (size_t i = 0; i < jobs.size(); ++i)
       if (int64_t length = preemptiveOneMachine(std::move(jobs[i])); length > best.value)
-        best = {length, forms_.nameOf(i), {}};
+        best = {length,
+                i < forms_.resources() ? forms_.nameOf(i) : workloads_[i - forms_.resources()].name,
+                {}};
+    for (const Workloads &workloads : workloads_)
+      if (workloads.choice())
+        if (int64_t length = allotmentBound(graph_, deps_, forms_, workloads, top);
+            length > best.value)
+          best = {length, "critical path and " + workloads.name, {}};
     if (proven.value <= best.value)
       return;
     best.value = proven.value;
@@ -249,6 +265,7 @@ private:
   const ScheduleOptions &options_;
   Dependences deps_;
   StepForms forms_;
+  std::vector<Workloads> workloads_;
   std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
                                             ///< iteration, bodies included
   std::vector<size_t> chosen_;              ///< by OperationId: `Form::alternative`
