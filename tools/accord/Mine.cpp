@@ -104,6 +104,14 @@ private:
     for (int number = 2; taken(job.name); ++number)
       job.name = fmt::format("{}_{}", session.job().name, number);
     job.batch = request.batch;
+    if (session.minesCluster() && session.spaceName() != space_->name()) {
+      session.diagnostics()
+          .error(Code::NotSupported, session.job().targetAt,
+                 fmt::format("'{}' is mined, but the devices of this cluster are '{}'",
+                             space_->name(), session.spaceName()))
+          .help("let all files train on devices of one accelerator");
+      return false;
+    }
     if (session.minesCluster())
       return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
     for (int64_t microbatch : request.microbatches)

@@ -52,6 +52,7 @@ public:
   std::optional<PlacementPlan> placement();
   /// Whether devices of a cluster are mined.
   bool minesCluster() const;
+  std::string spaceName() const; ///< of the accelerator that is mined
   /// The devices of the mined cluster are this machine from now on, with the limits that follow
   /// from it. False after errors.
   bool useDevice(const Machine &machine, Objective objective);
