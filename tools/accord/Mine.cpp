@@ -83,12 +83,13 @@ private:
     auto made = jobs_.problemOf(all, blend, plan_.comparedByTime);
     MiningProblem &problem = *made;
     plan_.best.result = strategy(problem, kept("", !ratio));
-    if (const auto &best = plan_.best.result.best)
+    chosen_.resize(jobs_.size());
+    if (const auto &best = plan_.best.result.best) {
       plan_.best.design =
           jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
-    else
-      jobs_.explain(plan_);
-    if (plan_.best.result.best)
+      for (size_t j = 0; j < jobs_.size(); ++j)
+        if (jobs_.placed(j))
+          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
       addFindings(plan_,
                   {jobs_.space(), problem, search_,
                    [&](const std::string &name, const Design &design) {
@@ -97,6 +98,9 @@ private:
                    [&](const Design &design) { return jobs_.limits(problem, design); },
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
+    } else {
+      jobs_.explain(plan_);
+    }
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
@@ -145,19 +149,18 @@ private:
   bool placements() {
     if (!plan_.best.design)
       return true;
-    for (const MinedStep &step : plan_.best.design->steps)
-      for (size_t j = 0; j < jobs_.size(); ++j) {
-        if (jobs_.jobs()[j].name != step.job || !jobs_.placed(j))
-          continue;
-        std::string folder = options_.session.output + "/placement";
-        if (jobs_.size() > 1)
-          folder += "-" + step.job;
-        if (!writeMinedPlacement(jobs_.session(j), *plan_.best.design, step, jobs_.metric(),
-                                 folder)) {
-          failed_ = &jobs_.session(j);
-          return false;
-        }
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      if (!chosen_[j])
+        continue;
+      std::string folder = options_.session.output + "/placement";
+      if (jobs_.size() > 1)
+        folder += "-" + jobs_.jobs()[j].name;
+      if (!writeMinedPlacement(jobs_.session(j), plan_.best.design->machine, *chosen_[j],
+                               jobs_.metric(), folder)) {
+        failed_ = &jobs_.session(j);
+        return false;
       }
+    }
     return true;
   }
 
@@ -202,6 +205,7 @@ private:
 
   const MineOptions &options_;
   MineJobs jobs_;
+  std::vector<std::optional<PlacedBest>> chosen_; ///< by job that is placed, on the best design
   Session *failed_ = nullptr;
   MiningOptions search_;
   MineReportOptions findings_;

@@ -76,6 +76,14 @@ bool MineJobs::addJob(Session &session) {
   for (int number = 2; taken(job.name); ++number)
     job.name = fmt::format("{}_{}", session.job().name, number);
   job.batch = request.batch;
+  if (session.minesCluster() && session.spaceName() != space_->name()) {
+    session.diagnostics()
+        .error(Code::NotSupported, session.job().targetAt,
+               fmt::format("'{}' is mined, but the devices of this cluster are '{}'",
+                           space_->name(), session.spaceName()))
+        .help("let all files train on devices of one accelerator");
+    return false;
+  }
   if (session.minesCluster())
     return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
   return addWays(session, job.ways);
@@ -235,7 +243,7 @@ void MineJobs::explain(MiningPlan &plan) {
     if (placed_[j] && plan.conflict.empty()) {
       std::string why = placementConflict(*sessions_[j], *machine, metric_, plan.conflictAt);
       if (!why.empty())
-        plan.conflict = fmt::format("{}, which '{}' needs", why, job.name);
+        plan.conflict = fmt::format("limits of '{}': {}", job.name, why);
     }
     if (placed_[j])
       continue;
