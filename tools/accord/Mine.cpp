@@ -173,6 +173,7 @@ private:
     MiningOptions search = search_;
     if (!options_.checkpoint.empty())
       search.checkpoint = options_.checkpoint + behind;
+    search.checkpointEvery = options_.checkpointEvery;
     if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
       search.resume = options_.resume + behind;
     return search;
