@@ -50,6 +50,10 @@ public:
   /// What a critical-path search asks of a design: by parameter, by how much of the value more of
   /// it could at most help (0: nothing on the critical path waits for it). Empty: not known.
   virtual std::vector<double> waits(const Design &) { return {}; }
+  /// What designs take besides their value, made least too (`mineFront`): names, and as many
+  /// numbers of 0 or more. Of one design exact; no design of a box takes less. Called as `bound`.
+  virtual std::vector<std::string> costNames() { return {}; }
+  virtual std::vector<double> costs(const DesignBox &) { return {}; }
   /// What values depend on besides the parameters (jobs, metric, versions), in any form: a
   /// checkpoint of a problem that says something else is refused.
   virtual std::string digest() { return {}; }
@@ -60,7 +64,9 @@ struct MiningOptions {
   uint64_t bounds = UINT64_MAX;       ///< of `bound`, at most
   uint64_t boxes = uint64_t(1) << 26; ///< held by the exact search, at most; it ends at more
   uint64_t seed = 1;
-  double gap = 0;                          ///< of the exact search: stop when proven so near
+  double gap = 0; ///< of the exact search: stop when proven so near
+  /// That the exact search and `mineFront` value first. Those that are no designs are left out.
+  std::vector<Design> known;
   unsigned threads = 1;                    ///< at most 256; nothing in the result depends on it
   Crew *crew = nullptr;                    ///< does the work instead of `threads`; nor on that
   const std::atomic<bool> *stop = nullptr; ///< ends at the next round, with what is known

@@ -35,6 +35,17 @@ Appraisal appraisalOf(MiningProblem &problem, const Design &design, double below
   return known;
 }
 
+std::vector<Design> designsAmong(const std::vector<DesignParameter> &parameters,
+                                 std::vector<Design> designs) {
+  std::erase_if(designs, [&](const Design &design) {
+    bool good = design.size() == parameters.size();
+    for (size_t p = 0; good && p < parameters.size(); ++p)
+      good = design[p] < parameters[p].spelled.size();
+    return !good;
+  });
+  return designs;
+}
+
 MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::string strategy,
                      uint64_t usual)
     : problem_(problem), options_(options),

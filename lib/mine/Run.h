@@ -15,6 +15,9 @@ double boundOf(MiningProblem &problem, const DesignBox &box);
 double valueOf(MiningProblem &problem, const Design &design);
 double deepened(MiningProblem &problem, const Design &design, unsigned tier);
 Appraisal appraisalOf(MiningProblem &problem, const Design &design, double below);
+/// Those that choose something there is for each parameter.
+std::vector<Design> designsAmong(const std::vector<DesignParameter> &parameters,
+                                 std::vector<Design> designs);
 
 class MiningRun {
 public:
