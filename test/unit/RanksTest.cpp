@@ -16,6 +16,7 @@ void expectSame(const MiningResult &a, const MiningResult &b, const std::string 
   EXPECT_EQ(a.evaluations, b.evaluations) << where;
   EXPECT_EQ(a.bounds, b.bounds) << where;
   EXPECT_EQ(a.proof, b.proof) << where;
+  EXPECT_EQ(a.least, b.least) << where;
 }
 
 struct Played {

@@ -90,17 +90,20 @@ private:
       for (size_t j = 0; j < jobs_.size(); ++j)
         if (jobs_.placed(j))
           chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
+    } else {
+      jobs_.explain(plan_);
+    }
+    MiningOptions here = search_; // rank 0 alone finds out more, and writes it
+    here.crew = nullptr;
+    if (plan_.best.design && options_.writes)
       addFindings(plan_,
-                  {jobs_.space(), problem, search_,
+                  {jobs_.space(), problem, here,
                    [&](const std::string &name, const Design &design) {
                      return jobs_.designed(name, problem, all, design);
                    },
                    [&](const Design &design) { return jobs_.limits(problem, design); },
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
-    } else {
-      jobs_.explain(plan_);
-    }
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
@@ -123,6 +126,7 @@ private:
     MiningOptions search = search_;
     if (!options_.checkpoint.empty())
       search.checkpoint = options_.checkpoint + behind;
+    search.checkpointEvery = options_.checkpointEvery;
     if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
       search.resume = options_.resume + behind;
     return search;

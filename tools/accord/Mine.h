@@ -1,16 +1,17 @@
 // accord mine, after its command line is read.
 #pragma once
+#include "lib/mine/Mine.h"
 #include "tools/accord/Planning.h"
 #include "tools/accord/Session.h"
 
 namespace accord {
-class Crew;
 
 struct MineOptions {
   std::vector<std::string> files;
   Options session; ///< of each file; its target is the space
   std::string strategy = "exact", metric, blend = "worst_ratio";
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
+  uint64_t checkpointEvery = MiningOptions().checkpointEvery;
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
   std::string compare;                            ///< "evaluations", "time"; empty: nothing is

@@ -42,6 +42,11 @@ void addMine(CLI::App &app, int &status) {
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
   command->add_option("--checkpoint", options->checkpoint,
                       "Of exact: a file of the designs valued so far, written now and then");
+  command
+      ->add_option("--checkpoint-every", options->checkpointEvery,
+                   "Designs valued from one writing to the next")
+      ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40))
+      ->capture_default_str();
   command->add_option("--resume", options->resume,
                       "Of exact: go on from such a file; the answer is that of an unbroken search");
   command
