@@ -51,15 +51,8 @@ public:
     if (auto *wrong = std::get_if<std::string>(&asked))
       return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
     auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
-    if (!options_.front.empty()) {
-      auto near = SolveWatch::asked(options_.front, "none");
-      if (!std::holds_alternative<SolveWatch::Asked>(near))
-        return refuse(Code::BadCommandLine,
-                      "--front: expected a share below 1, as in 2% or 0.02, found '" +
-                          options_.front + "'",
-                      options_.session.json, "mine");
-      findings_.front = std::get<SolveWatch::Asked>(near).gap;
-    }
+    if (!options_.front.empty()) // checked
+      findings_.front = std::get<SolveWatch::Asked>(SolveWatch::asked(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
     if (int status = prepare(); status != kDone)
       return status;
