@@ -29,6 +29,23 @@ json::Object searched(const MiningResult &result) {
                       {"moments", std::move(moments)}};
 }
 
+json::Object placed(const MinedPlacement &placement) {
+  json::Object recomputes;
+  for (const auto &[policy, layers] : placement.recomputes)
+    recomputes[policy] = layers;
+  return json::Object{{"devices", placement.devices},
+                      {"tensor", placement.tensor},
+                      {"sequence", placement.sequence},
+                      {"pipeline", placement.pipeline},
+                      {"data", placement.data},
+                      {"zero", placement.zero},
+                      {"schedule", placement.schedule},
+                      {"chunks", placement.chunks},
+                      {"microbatch", placement.microbatch},
+                      {"microbatches", placement.microbatches},
+                      {"recompute", std::move(recomputes)}};
+}
+
 json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
   json::Object o{{"search", searched(answer.result)}};
   if (answer.design)
@@ -54,6 +71,8 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
                      {"value", finite(step.value)}};
     if (step.ownBest > 0)
       one["own_best"] = step.ownBest;
+    if (step.placement)
+      one["placement"] = placed(*step.placement);
     steps.push_back(std::move(one));
   }
   json::Object o{{"name", jsonString(design.name)},

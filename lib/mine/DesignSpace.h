@@ -82,6 +82,9 @@ public:
   /// The design as a description: readable, the choices made with a comment each.
   std::string text(const Design &design, const std::vector<std::string> &comments = {}) const;
 
+  /// The whole space in the accel dialect, for certificates.
+  std::string source() const;
+
 private:
   struct Data;
   explicit DesignSpace(std::unique_ptr<Data> data);

@@ -1,5 +1,6 @@
 #include "lib/mine/Front.h"
 #include "lib/mine/Run.h"
+#include "lib/mine/Workers.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

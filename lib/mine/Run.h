@@ -1,7 +1,6 @@
 // What all strategies share: counts and limits, the incumbent, values known, moments.
 #pragma once
-#include "lib/mine/Mine.h"
-#include "lib/mine/Workers.h"
+#include "lib/mine/Crew.h"
 #include <unordered_map>
 
 namespace accord {
@@ -90,7 +89,8 @@ private:
   double appraised_;
   std::optional<uint64_t> size_;
   KnownDesigns known_, earlier_;
-  Workers workers_;
+  std::unique_ptr<Crew> own_; ///< where the options name none
+  Crew &crew_;
   MiningResult result_;
 };
 

@@ -1,5 +1,6 @@
 #include "lib/mine/Sensitivity.h"
 #include "lib/mine/Run.h"
+#include "lib/mine/Workers.h"
 #include <algorithm>
 #include <cmath>
 

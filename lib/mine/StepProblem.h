@@ -16,8 +16,6 @@ enum class MiningMetric : uint8_t {
   AreaTime  ///< step time * area
 };
 const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time"
-/// What the metric makes of a step of so many seconds and joules on a machine.
-double worthOf(MiningMetric metric, const Machine &machine, double step, double joules);
 
 /// A step as it may run: a micro-batch size, a recomputation.
 struct MiningWay {

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/model/Design.h"
 #include "lib/model/Machine.h"
+#include <map>
 #include <optional>
 
 namespace accord {
@@ -52,6 +53,16 @@ struct MiningFront {
   std::string proof;
 };
 
+/// How a job is placed on devices of a design.
+struct MinedPlacement {
+  int64_t devices = 1, tensor = 1, pipeline = 1, data = 1;
+  bool sequence = false; ///< sequence parallel
+  int64_t microbatch = 1, microbatches = 1, chunks = 1;
+  int zero = 0;
+  std::string schedule;                      ///< "one_f_one_b", …
+  std::map<std::string, int64_t> recomputes; ///< layers by policy
+};
+
 /// What one job takes on a design.
 struct MinedStep {
   std::string job, way; ///< "micro-batch 4, recompute full"
@@ -61,6 +72,7 @@ struct MinedStep {
   double bytes = 0;   ///< of device memory
   double value = 0;   ///< of the metric
   double ownBest = 0; ///< value of the job's own best design; 0: not known
+  std::optional<MinedPlacement> placement = {}; ///< on a cluster
 };
 
 struct MinedDesign {

@@ -127,6 +127,7 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
       }
   MiningOptions search = mined.search;
   search.known = {best};
+  search.crew = nullptr; // a crew serves the searches of strategies, of the space as it is written
   MiningOptions relaxed = search;
   // Of more designs than before.
   relaxed.evaluations =
