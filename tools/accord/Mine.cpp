@@ -167,8 +167,12 @@ private:
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok &&
-         writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_, diags);
+    bool placed = false; // no certificate yet: their placements have one each
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      placed |= jobs_.placed(j);
+    if (!placed)
+      ok = ok && writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_,
+                                        diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
