@@ -169,6 +169,8 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
     if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
       lines.add(j == 0 ? "waits for" : "", design.steps.at(j).job + ": " + text);
   addRequirements(lines, plan);
+  if (!plan.findings.left.empty())
+    lines.add("left out", plan.findings.left);
   lines.add("written", folder + "/best.accel, " + folder + "/report.html");
   if (plan.front)
     addFront(lines.text, plan, ratio, style);

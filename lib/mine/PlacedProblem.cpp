@@ -68,6 +68,9 @@ const std::vector<DesignParameter> &PlacedProblem::parameters() const {
   return data_->space.parameters();
 }
 
+std::vector<std::string> PlacedProblem::costNames() { return data_->space.costNames(); }
+std::vector<double> PlacedProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
+
 std::string PlacedProblem::digest() {
   std::string text = fmt::format("{} {} {}", kVersion, name(data_->worth.metric),
                                  static_cast<unsigned>(data_->worth.blend));

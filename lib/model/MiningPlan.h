@@ -120,8 +120,9 @@ constexpr double kRelaxed = 1.1;
 
 /// What is found out about the best design.
 struct MiningFindings {
+  std::string left; ///< why what was asked for is not there; empty: it is
   std::vector<std::vector<LimitShare>> limits;      ///< by job
-  std::vector<double> waits;                        ///< by parameter; empty: not known
+  std::vector<double> waits;                        ///< by parameter, of the step; empty: not known
   std::vector<std::vector<ChoiceWorth>> parameters; ///< by parameter
   std::vector<RequirementWorth> requirements;
   /// A machine that is compared with, and the jobs on it that it has room for.

@@ -25,15 +25,8 @@ public:
     if (auto *wrong = std::get_if<std::string>(&asked))
       return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
     auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
-    if (!options_.front.empty()) {
-      auto near = SolveWatch::asked(options_.front, "none");
-      if (!std::holds_alternative<SolveWatch::Asked>(near))
-        return refuse(Code::BadCommandLine,
-                      "--front: expected a share below 1, as in 2% or 0.02, found '" +
-                          options_.front + "'",
-                      options_.session.json, "mine");
-      findings_.front = std::get<SolveWatch::Asked>(near).gap;
-    }
+    if (!options_.front.empty()) // checked
+      findings_.front = std::get<SolveWatch::Asked>(SolveWatch::asked(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
     if (int status = jobs_.prepare(); status != kDone)
       return status;
@@ -190,8 +183,12 @@ private:
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok &&
-         writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_, diags);
+    bool placed = false; // no certificate yet: their placements have one each
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      placed |= jobs_.placed(j);
+    if (!placed)
+      ok = ok && writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_,
+                                        diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers

@@ -2,6 +2,7 @@
 #include "lib/mine/Mine.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Ranks.h"
+#include "tools/accord/SolveWatch.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,7 +56,13 @@ void addMine(CLI::App &app, int &status) {
                    "TDP, so many that each design of the space is so near one of them (default: "
                    "1%; 0: all); takes longer than the search itself")
       ->expected(0, 1)
-      ->default_str("1%");
+      ->default_str("1%")
+      ->check([](const std::string &share) {
+        auto asked = SolveWatch::asked(share, "none");
+        return std::holds_alternative<SolveWatch::Asked>(asked)
+                   ? ""
+                   : "expected a share below 1, as in 2% or 0.02, found '" + share + "'";
+      });
   command->add_flag("--sensitivity", options->sensitivity,
                     "Also the best design with each choice of each parameter, and with each limit "
                     "relaxed by 10 %; a search for each");

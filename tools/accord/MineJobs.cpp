@@ -260,6 +260,16 @@ void MineJobs::explain(MiningPlan &plan) {
 std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status) {
   MinedDesign design;
   for (size_t j = 0; j < options_.files.size(); ++j) {
+    if (placed_[j]) {
+      Session &session = *sessions_[j];
+      session.diagnostics()
+          .error(Code::NotSupported, session.job().objectiveAt,
+                 fmt::format("not supported yet: '{}' is placed on a cluster, '{}' is one device",
+                             jobs_[j].name, machine))
+          .help("leave out --against");
+      status = session.finish(kWrongInput, "mine");
+      return std::nullopt;
+    }
     Options one = options_.session;
     one.file = options_.files[j];
     one.elaborate.target = machine;

@@ -94,6 +94,6 @@ function parameterCard(one, best, show, searched) {
         none ? null : el("i", { class: c.chosen ? "own chosen" : "own", style: `width:${wide(c.value)}%` }), none && c.why && !pinned ? el("em", {}, c.why) : null),
       el("span", { class: "amounts" }, ...(c.chosen ? [el("b", {}, text)] : text))];
   });
-  const waits = one.waits === undefined ? null : el("span", { class: "quiet" }, one.waits > 0.0005 ? `${one.numbers ? "more of it" : "another"} saves ${percent(one.waits)} at most` : "nothing waits for it");
+  const waits = one.waits === undefined ? null : el("span", { class: "quiet" }, one.waits > 0.0005 ? `${one.numbers ? "more of it" : "another"}: the step at most ${percent(one.waits)} shorter` : "the step does not wait for it");
   return el("div", { class: "parameter" }, el("h3", {}, one.parameter, waits), el("div", { class: "choices" }, ...rows));
 }

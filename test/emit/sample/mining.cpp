@@ -87,7 +87,7 @@ void writeOne(const std::string &folder, const MiningPlan &plan) {
   write("report.html", toReport(plan));
   write("mine.json", jsonText(toJson(plan)));
   write("front.csv", frontCsv(plan));
-  write("summary.txt", miningSummary(plan, folder, {}));
+  write("summary.txt", miningSummary(plan, "out", {}));
 }
 
 } // namespace
