@@ -11,6 +11,8 @@ namespace {
 constexpr double kShare = 1e-9;
 /// A share that cannot be lost in the rounding of one beside it that takes 100 ns or more.
 constexpr double kSeen = 1e-4, kLong = 1e-7;
+/// Seconds of an iteration beyond which something is used, however times are rounded.
+constexpr double kUsed = 2e-12;
 /// Longer than any step.
 constexpr double kEndless = 1e300;
 /// Of looking again with fewer forms, at most.
@@ -145,10 +147,10 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
       loads[resource].add(work, at.heads[i], at.tails[i]);
       sums[resource] += work;
     };
-    if (item.body != kNone) { // iterations one after the other
+    if (item.body != kNone) { // one unit, that holds all the while what its body uses
       for (size_t resource = 0; resource < loads.size(); ++resource)
-        add(resource,
-            static_cast<double>(graph_.regions[item.body].count) * sums_[item.body][resource]);
+        if (sums_[item.body][resource] > kUsed)
+          add(resource, at.times[i]);
       continue;
     }
     const Price &price = priceOf(item);
@@ -162,30 +164,29 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
                                       [m](const Form &f) { return f.transfers[m]; }));
   }
   closely = closely && size <= kMostSubsets;
-  together_[r].clear();
   for (Load &load : loads)
     longest = std::max(longest, closely ? load.subset() : load.length());
   for (size_t c = 0; c < cores && closely; ++c) {
-    longest = std::max(longest, together(r, c, -1));
+    longest = std::max(longest, together(r, machine, c, -1));
     for (size_t m = 0; m < memories && !byKind_; ++m)
-      longest = std::max(longest, together(r, c, static_cast<int>(m)));
+      longest = std::max(longest, together(r, machine, c, static_cast<int>(m)));
   }
   return longest;
 }
 
-double StepFloor::together(RegionId r, size_t core, int memory) {
+double StepFloor::together(RegionId r, const Machine &machine, size_t core, int memory) const {
   const std::vector<Item> &items = regions_[r];
   const Laid &at = found_[r];
   size_t size = items.size(), m = static_cast<size_t>(std::max(memory, 0));
-  std::pair key{core, memory};
   std::vector<double> least(size, 0); // work in any form
   std::vector<char> choice(size, 0);  // it depends on the form
+  size_t held = memory < 0 ? core : machine.cores.size() + m;
   Load load;
   double work = 0;
   for (size_t i = 0; i < size; ++i) {
     if (items[i].body != kNone) {
-      least[i] = static_cast<double>(graph_.regions[items[i].body].count) *
-                 together_[items[i].body][key].work;
+      if (sums_[items[i].body][held] > kUsed)
+        least[i] = at.times[i];
     } else {
       const Price &price = priceOf(items[i]);
       bool fills = memory >= 0, uses = true;
@@ -205,19 +206,13 @@ double StepFloor::together(RegionId r, size_t core, int memory) {
     load.add(least[i], at.heads[i], at.tails[i]);
     work += least[i];
   }
-  Together &all = together_[r][key];
-  all.work = work;
   double longest = load.subset();
   std::vector<double> ends(size);
   for (unsigned k = 1; k < kMeans; ++k) {
-    double share = static_cast<double>(k) / kMeans;
-    all.chains[k] = 0;
+    double share = static_cast<double>(k) / kMeans, chain = 0;
     for (size_t i = 0; i < size; ++i) {
       double beyond = (1 - share) * at.times[i]; // of the mean beyond its share of the least work
-      if (items[i].body != kNone)
-        beyond = std::max(beyond, static_cast<double>(graph_.regions[items[i].body].count) *
-                                      together_[items[i].body][key].chains[k]);
-      else if (choice[i])
+      if (choice[i])
         beyond = leastOf(priceOf(items[i]).forms, at.forms[i],
                          [share](const Form &f) { return (1 - share) * f.time + share * f.work; }) -
                  share * least[i];
@@ -225,9 +220,9 @@ double StepFloor::together(RegionId r, size_t core, int memory) {
       for (uint32_t before : items[i].before)
         ends[i] = std::max(ends[i], ends[before]);
       ends[i] += std::max(0.0, beyond);
-      all.chains[k] = std::max(all.chains[k], ends[i]);
+      chain = std::max(chain, ends[i]);
     }
-    longest = std::max(longest, all.chains[k] + share * work);
+    longest = std::max(longest, chain + share * work);
   }
   return longest;
 }

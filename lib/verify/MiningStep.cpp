@@ -96,7 +96,7 @@ StepFloor::StepFloor(const WorkGraph &graph) : graph_(graph) {
 double StepFloor::step(const Machine &machine, double below) {
   size_t regions = graph_.regions.size();
   lengths_.assign(regions, 0);
-  sums_.resize(regions), found_.resize(regions), together_.resize(regions);
+  sums_.resize(regions), found_.resize(regions);
   double batches = static_cast<double>(graph_.microbatches),
          host = batches * machine.host.microbatch.value + machine.host.step.value,
          micro = length(kMicrobatchRegion, machine, INFINITY),

@@ -13,7 +13,8 @@ public:
   explicit StepFloor(const WorkGraph &graph);
 
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
-  /// after the other, a repeat its count times its body. Each operation takes its arithmetic
+  /// after the other, a repeat its count times its body, and all the while it holds the cores and
+  /// memories that its body uses. Each operation takes its arithmetic
   /// (`floorOn`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a
   /// region the largest of its longest chain; for each core and memory the work of all its
   /// operations between the least chain before and the least behind; and the same of operations
@@ -75,8 +76,8 @@ private:
   /// By all that a core takes (`memory` -1), or that is on a core and moves bytes of a memory, or
   /// takes all of its bandwidth, which excludes the former: subsets of it, and means of it and of
   /// the longest chain, of which none is above the length (Lepere, Trystram and Woeginger, Int. J.
-  /// Found. Comput. Sci. 13(4), 2002, section 3). Of bodies it was asked before.
-  double together(RegionId region, size_t core, int memory);
+  /// Found. Comput. Sci. 13(4), 2002, section 3).
+  double together(RegionId region, const Machine &machine, size_t core, int memory) const;
   double step(const Machine &machine, double below);
   double leastBytes() const;
 
@@ -94,14 +95,8 @@ private:
   };
   /// Means of chain and work that are tried, less one.
   static constexpr unsigned kMeans = 32;
-  /// What `together` says of one iteration, for the region around.
-  struct Together {
-    double work = 0;
-    std::array<double, kMeans> chains{}; ///< by mean: beyond its share of the work
-  };
-  std::vector<std::map<std::pair<size_t, int>, Together>> together_; ///< by region
-  std::vector<Laid> found_;                                          ///< by region
-  std::vector<double> lengths_;                                      ///< by region
+  std::vector<Laid> found_;                   ///< by region
+  std::vector<double> lengths_;               ///< by region
   std::vector<std::vector<double>> sums_;     ///< by region: work of each core, then memory
   std::unordered_map<std::string, Times> on_; ///< by all of a core that times follow from
   double bytes_ = 0;
