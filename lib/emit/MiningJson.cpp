@@ -29,7 +29,33 @@ json::Object searched(const MiningResult &result) {
                       {"moments", std::move(moments)}};
 }
 
-json::Object designed(const MiningPlan &plan, const MinedDesign &design) {
+json::Object placed(const MinedPlacement &placement) {
+  json::Object recomputes;
+  for (const auto &[policy, layers] : placement.recomputes)
+    recomputes[policy] = layers;
+  return json::Object{{"devices", placement.devices},
+                      {"tensor", placement.tensor},
+                      {"sequence", placement.sequence},
+                      {"pipeline", placement.pipeline},
+                      {"data", placement.data},
+                      {"zero", placement.zero},
+                      {"schedule", placement.schedule},
+                      {"chunks", placement.chunks},
+                      {"microbatch", placement.microbatch},
+                      {"microbatches", placement.microbatches},
+                      {"recompute", std::move(recomputes)}};
+}
+
+json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
+  json::Object o{{"search", searched(answer.result)}};
+  if (answer.design)
+    o["design"] = toJson(plan, *answer.design);
+  return o;
+}
+
+} // namespace
+
+json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
   json::Object chosen;
   for (size_t i = 0; i < design.chosen.size(); ++i)
     chosen[plan.parameters[i].name] = jsonString(design.chosen[i]);
@@ -45,6 +71,8 @@ json::Object designed(const MiningPlan &plan, const MinedDesign &design) {
                      {"value", finite(step.value)}};
     if (step.ownBest > 0)
       one["own_best"] = step.ownBest;
+    if (step.placement)
+      one["placement"] = placed(*step.placement);
     steps.push_back(std::move(one));
   }
   json::Object o{{"name", jsonString(design.name)},
@@ -56,15 +84,6 @@ json::Object designed(const MiningPlan &plan, const MinedDesign &design) {
     o["tdp_W"] = design.machine.tdp.value;
   return o;
 }
-
-json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
-  json::Object o{{"search", searched(answer.result)}};
-  if (answer.design)
-    o["design"] = designed(plan, *answer.design);
-  return o;
-}
-
-} // namespace
 
 json::Value toJson(const MiningPlan &plan) {
   const MiningResult &result = plan.best.result;
@@ -112,6 +131,7 @@ json::Value toJson(const MiningPlan &plan) {
     o["own"] = std::move(own);
   if (!compared.empty())
     o["compared"] = std::move(compared);
+  addFindings(o, plan);
   o["assumptions"] = std::move(assumptions);
   return o;
 }

@@ -57,6 +57,11 @@ struct StepScratch {
   std::vector<std::vector<char>> uses;      ///< by region: cores and memories that it uses surely
   std::vector<std::array<double, 2>> kinds; ///< by region: work of tensor, vector cores
   std::vector<double> lengths, times, heads, tails;
+  void begin(size_t regions) {
+    lengths.assign(regions, 0);
+    uses.resize(regions);
+    kinds.assign(regions, {});
+  }
 };
 
 struct StepWork::Data {
@@ -66,6 +71,9 @@ struct StepWork::Data {
   std::vector<double> executions; ///< by class, in a step
 
   double priced(const Machine &machine, const StepBoundOptions &options) const;
+  void times(const Machine &machine, const StepBoundOptions &options,
+             std::vector<double> &seconds) const;
+  void price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const;
   double length(const StepPart &part, const Machine &machine, StepScratch &scratch) const;
   double together(const StepPart &part, const Machine &machine, size_t core, size_t memory,
                   const StepScratch &scratch) const;

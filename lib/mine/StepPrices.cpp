@@ -25,8 +25,8 @@ double joined(double compute, const double *transfers, size_t levels,
 
 } // namespace
 
-double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &options) const {
-  static thread_local StepScratch scratch;
+void StepWork::Data::price(const Machine &machine, const StepBoundOptions &options,
+                           StepScratch &scratch) const {
   static thread_local StepCores::View view;
   static thread_local std::vector<Link> links;
   using Left = StepBoundOptions::Left;
@@ -63,6 +63,15 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
     if (what.kind == StepClass::Kind::Free)
       continue;
     double *transfers = scratch.transfers.data() + c * memories;
+    if (what.kind == StepClass::Kind::Exchange) {
+      if (!options.exchanges)
+        continue;
+      price.time = what.seconds;
+      if (memories > 0 && what.bytes > 0 && links[0].perByte > 0)
+        transfers[0] = links[0].latency + what.bytes * links[0].perByte;
+      price.time = std::max(price.time, memories > 0 ? transfers[0] : 0);
+      continue;
+    }
     if (what.kind == StepClass::Kind::Given) {
       price.time = what.seconds;
       price.core = cores.ofProducts(machine);
@@ -158,14 +167,33 @@ double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &op
       if (left(core, Left::Time) || left(core, Left::Queue))
         price.core = -1, price.ofKind = 0;
   }
-  scratch.lengths.assign(graph.regions.size(), 0);
-  scratch.uses.resize(graph.regions.size());
-  scratch.kinds.assign(graph.regions.size(), {});
+}
+
+double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &options) const {
+  static thread_local StepScratch scratch;
+  price(machine, options, scratch);
+  scratch.begin(graph.regions.size());
   for (const StepPart &part : parts)
     scratch.lengths[part.region] = length(part, machine, scratch);
   double micro = scratch.lengths[kMicrobatchRegion] + machine.host.microbatch.value,
          update = scratch.lengths[kUpdateRegion] + machine.host.step.value;
   return (static_cast<double>(graph.microbatches) * micro + update) * kStepRounded;
+}
+
+void StepWork::Data::times(const Machine &machine, const StepBoundOptions &options,
+                           std::vector<double> &seconds) const {
+  static thread_local StepScratch scratch;
+  price(machine, options, scratch);
+  scratch.begin(graph.regions.size());
+  for (size_t p = 0; p + 2 < parts.size(); ++p) // the bodies
+    scratch.lengths[parts[p].region] = length(parts[p], machine, scratch);
+  seconds.clear();
+  for (size_t p = parts.size() - 2; p < parts.size(); ++p)
+    for (const StepItem &item : parts[p].items)
+      seconds.push_back(kStepRounded * (item.body == kNone
+                                            ? scratch.prices[item.price].time
+                                            : static_cast<double>(graph.regions[item.body].count) *
+                                                  scratch.lengths[item.body]));
 }
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/mine/StepProblem.h"
+#include "lib/mine/Blend.h"
 #include "lib/mine/StepMemory.h"
 #include "lib/mine/StepReach.h"
 #include "lib/mine/StepWork.h"
@@ -42,51 +43,11 @@ struct StepProblem::Data {
   };
   const DesignSpace &space;
   std::vector<Job> jobs;
-  MiningMetric metric;
-  MiningBlend blend;
+  MiningWorth worth;
   StepReach reach;
   std::mutex mutex;
   std::map<std::tuple<size_t, size_t, Design>, StepValue> known; ///< by job, way
 
-  /// What the metric makes of a step on a machine; infinite where the machine lacks the number.
-  double worth(const Machine &machine, double step, double joules) const {
-    switch (metric) {
-    case MiningMetric::StepTime:
-      return step;
-    case MiningMetric::TdpTime:
-      return step * machine.tdp.value;
-    case MiningMetric::Energy:
-      return joules;
-    case MiningMetric::AreaTime:
-      return step * machine.area.value;
-    }
-    return step;
-  }
-  bool isKnown(const Machine &machine) const {
-    return !(metric == MiningMetric::TdpTime && !(machine.tdp.value > 0)) &&
-           !(metric == MiningMetric::AreaTime && !(machine.area.value > 0));
-  }
-  /// Of all jobs. `each` gives a job's part.
-  template <typename Each> double blended(Each each) const {
-    double all = 0;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      double one = each(i);
-      if (blend == MiningBlend::Sum)
-        all += one * jobs[i].weight;
-      else
-        all = std::max(all, jobs[i].best > 0 ? one / jobs[i].best : one);
-    }
-    return std::isnan(all) ? kNever : all;
-  }
-  bool isDesign(const Design &design) const {
-    const std::vector<DesignParameter> &all = space.parameters();
-    if (design.size() != all.size())
-      return false;
-    for (size_t p = 0; p < all.size(); ++p)
-      if (design[p] >= std::max(all[p].spelled.size(), all[p].numbers.size()))
-        return false;
-    return true;
-  }
   StepValue valued(size_t job, size_t way, const Design &design, const Machine &machine) {
     std::tuple key{job, way, design};
     {
@@ -96,7 +57,7 @@ struct StepProblem::Data {
     }
     StepValue value = jobs[job].ways[way].work->value(machine);
     value.way = way;
-    value.value = value.fits ? worth(machine, value.step, value.joules) : kNever;
+    value.value = value.fits ? worth.of(machine, value.step, value.joules) : kNever;
     std::lock_guard lock(mutex);
     return known.try_emplace(std::move(key), value).first->second;
   }
@@ -115,7 +76,7 @@ struct StepProblem::Data {
         break;
       StepValue one = valued(job, way, design, machine);
       if (one.fits)
-        open = std::min(open, std::max(bound, worth(jobs[job].ways[way], machine, one.least)));
+        open = std::min(open, std::max(bound, worthOf(jobs[job].ways[way], machine, one.least)));
       if (!best || std::pair(one.value, one.way) < std::pair(best->value, best->way))
         best = one;
     }
@@ -127,12 +88,12 @@ struct StepProblem::Data {
   double bounded(const Way &way, const Machine &machine, const StepBoundOptions &options) const {
     if (!machine.memories.empty() && way.bytes > machine.memories[0].capacity.value)
       return kNever;
-    return worth(way, machine, way.work->bound(machine, options));
+    return worthOf(way, machine, way.work->bound(machine, options));
   }
   /// Of a step that takes so long at least.
-  double worth(const Way &way, const Machine &machine, double step) const {
-    double joules = metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
-    return worth(machine, step, joules);
+  double worthOf(const Way &way, const Machine &machine, double step) const {
+    double joules = worth.metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
+    return worth.of(machine, step, joules);
   }
   /// Least of its ways. `of`: of one of them.
   template <typename Of> double least(size_t job, Of of) const {
@@ -145,7 +106,7 @@ struct StepProblem::Data {
 
 StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
                          MiningBlend blend)
-    : data_(new Data{space, {}, metric, blend, StepReach(space), {}, {}}) {
+    : data_(new Data{space, {}, {metric, blend}, StepReach(space), {}, {}}) {
   for (const MiningJob &job : jobs) {
     Data::Job &mine = data_->jobs.emplace_back();
     mine.weight = job.weight, mine.best = job.best;
@@ -161,8 +122,8 @@ const std::vector<DesignParameter> &StepProblem::parameters() const {
 }
 
 std::string StepProblem::digest() {
-  std::string text =
-      fmt::format("{} {} {}", kVersion, name(data_->metric), static_cast<unsigned>(data_->blend));
+  std::string text = fmt::format("{} {} {}", kVersion, name(data_->worth.metric),
+                                 static_cast<unsigned>(data_->worth.blend));
   for (const Data::Job &job : data_->jobs) {
     text += fmt::format("; {} {}", job.weight, job.best);
     for (const Data::Way &way : job.ways) {
@@ -174,21 +135,25 @@ std::string StepProblem::digest() {
   return text;
 }
 
+std::vector<std::string> StepProblem::costNames() { return data_->space.costNames(); }
+std::vector<double> StepProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
+
 double StepProblem::bound(const DesignBox &box) {
-  if (!data_->isDesign(box.low) || !data_->isDesign(box.high) || data_->space.broken(box))
+  if (!isDesign(data_->space, box.low) || !isDesign(data_->space, box.high) ||
+      data_->space.broken(box))
     return kNever;
   auto best = box.one() ? data_->space.machine(box.low) : data_->space.best(box);
   auto *machine = std::get_if<Machine>(&best);
   if (!machine) // no machine for one design; of several, some may have one
     return box.one() ? kNever : 0;
-  if (box.one() && (!data_->isKnown(*machine) || data_->space.broken(box.low, *machine)))
+  if (box.one() && (!data_->worth.knows(*machine) || data_->space.broken(box.low, *machine)))
     return kNever;
   StepBoundOptions options;
   if (!box.one()) {
     options.exact = false;
     options.sameArrays = data_->reach.sameArrays(box);
   }
-  return data_->blended([&](size_t job) {
+  return data_->worth.blended(data_->jobs, [&](size_t job) {
     return data_->least(
         job, [&](const Data::Way &way) { return data_->bounded(way, *machine, options); });
   });
@@ -198,20 +163,21 @@ double StepProblem::value(const Design &design) { return appraise(design, kNever
 
 Appraisal StepProblem::appraise(const Design &design, double) {
   Appraisal never{kNever, kNever};
-  if (!data_->isDesign(design))
+  if (!isDesign(data_->space, design))
     return never;
   auto made = data_->space.machine(design);
   auto *machine = std::get_if<Machine>(&made);
-  if (!machine || !data_->isKnown(*machine) || data_->space.broken(design, *machine))
+  if (!machine || !data_->worth.knows(*machine) || data_->space.broken(design, *machine))
     return never;
   std::vector<double> least(data_->jobs.size());
-  double value = data_->blended(
-      [&](size_t job) { return data_->valued(job, design, *machine, &least[job]).value; });
-  return {value, data_->blended([&](size_t job) { return least[job]; })};
+  double value = data_->worth.blended(data_->jobs, [&](size_t job) {
+    return data_->valued(job, design, *machine, &least[job]).value;
+  });
+  return {value, data_->worth.blended(data_->jobs, [&](size_t job) { return least[job]; })};
 }
 
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
-  if (job >= data_->jobs.size() || !data_->isDesign(design))
+  if (job >= data_->jobs.size() || !isDesign(data_->space, design))
     return std::nullopt;
   auto made = data_->space.machine(design);
   auto *machine = std::get_if<Machine>(&made);
@@ -225,8 +191,8 @@ std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
 /// that. A memory's capacity makes it at most as short as compulsory traffic alone does.
 std::vector<double> StepProblem::waits(const Design &design) {
   std::vector<double> waits(parameters().size());
-  auto made = data_->isDesign(design) ? data_->space.machine(design)
-                                      : std::variant<Machine, Issue>(Issue());
+  auto made = isDesign(data_->space, design) ? data_->space.machine(design)
+                                             : std::variant<Machine, Issue>(Issue());
   auto *machine = std::get_if<Machine>(&made);
   if (!machine)
     return {};
@@ -236,7 +202,8 @@ std::vector<double> StepProblem::waits(const Design &design) {
   auto boundWith = [&](StepBoundOptions options) {
     options.cores.resize(machine->cores.size());
     options.memories.resize(machine->memories.size());
-    return data_->blended([&](size_t job) { return wayOf(job).bound(*machine, options); });
+    return data_->worth.blended(data_->jobs,
+                                [&](size_t job) { return wayOf(job).bound(*machine, options); });
   };
   double whole = boundWith({});
   if (!(whole > 0) || !std::isfinite(whole))
@@ -250,9 +217,10 @@ std::vector<double> StepProblem::waits(const Design &design) {
     if (!of.capacity)
       continue;
     if (!capacity) {
-      double step =
-          data_->blended([&](size_t job) { return data_->valued(job, design, *machine).step; });
-      double least = data_->blended([&](size_t job) { return wayOf(job).bound(*machine, true); });
+      double step = data_->worth.blended(
+          data_->jobs, [&](size_t job) { return data_->valued(job, design, *machine).step; });
+      double least = data_->worth.blended(
+          data_->jobs, [&](size_t job) { return wayOf(job).bound(*machine, true); });
       capacity = std::isfinite(step) && step > 0 ? std::max(0.0, 1 - least / step) : 0;
     }
     waits[p] = std::max(waits[p], *capacity);

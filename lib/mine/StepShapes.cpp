@@ -17,12 +17,16 @@ class Collector {
 public:
   StepShapes all;
 
-  uint32_t classOf(const Operation &op) {
+  uint32_t classOf(const Operation &op, std::optional<double> exchange) {
     StepClass made;
     made.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
     made.flops = static_cast<double>(op.flops);
     std::string key = PriceCache::keyOf(op);
-    if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network) {
+    if (op.core == CoreKind::Network && exchange) {
+      made.kind = StepClass::Kind::Exchange;
+      made.seconds = *exchange;
+      made.flops = 0;
+    } else if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network) {
       made.kind = StepClass::Kind::Free;
       made.bytes = made.flops = 0;
     } else if (op.givenSeconds) {
@@ -45,6 +49,8 @@ public:
     made.lookup = lookupRows(op).has_value();
     if (made.kind == StepClass::Kind::Free)
       key = "free";
+    if (made.kind == StepClass::Kind::Exchange)
+      key = fmt::format("exchange {:a} {:a}", made.seconds, made.bytes);
     if (made.kind == StepClass::Kind::Given)
       key = fmt::format("given {:a}", made.seconds);
     auto [place, isNew] = classes_.try_emplace(key, static_cast<uint32_t>(all.classes.size()));
@@ -136,11 +142,13 @@ ShapeTime streamsOf(const StepShape &shape, const Core &core) {
 
 } // namespace
 
-StepShapes StepShapes::of(const WorkGraph &graph) {
+StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &exchanges) {
   Collector collector;
   std::vector<uint32_t> classOf;
-  for (const Operation &op : graph.operations)
-    classOf.push_back(collector.classOf(op));
+  for (OperationId id = 0; id < graph.operations.size(); ++id)
+    classOf.push_back(
+        collector.classOf(graph.operations[id],
+                          exchanges.empty() ? std::nullopt : std::optional<double>(exchanges[id])));
   collector.all.classOf = std::move(classOf);
   return std::move(collector.all);
 }

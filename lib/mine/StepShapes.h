@@ -19,13 +19,13 @@ struct StepShape {
 
 /// Operations that cost the same on every machine.
 struct StepClass {
-  enum class Kind : uint8_t { Free, Given, Whole, Fused } kind = Kind::Free;
+  enum class Kind : uint8_t { Free, Given, Exchange, Whole, Fused } kind = Kind::Free;
   uint32_t shape = 0;          ///< of Whole
   uint32_t want = 0;           ///< of Whole and Fused: where it runs
   std::vector<uint32_t> parts; ///< of Fused, shapes
   double bytes = 0;            ///< compulsory
   double flops = 0;
-  double seconds = 0;  ///< of Given
+  double seconds = 0;  ///< of Given, and of Exchange on the network
   bool mapped = false; ///< gets tiles where there are memories to tile for
   bool lookup = false; ///< of rows, which some memories move in whole sectors
 };
@@ -42,7 +42,8 @@ struct StepShapes {
   std::vector<StepClass> classes;
   std::vector<uint32_t> classOf; ///< by OperationId
 
-  static StepShapes of(const WorkGraph &graph);
+  /// `exchanges`: by operation, seconds on the network; empty: such operations are Free.
+  static StepShapes of(const WorkGraph &graph, const std::vector<double> &exchanges = {});
 };
 
 /// What a shape takes of a core: infinite where its model has no answer, 0 where it is not known.

@@ -5,10 +5,10 @@
 
 namespace accord {
 
-StepWork::StepWork(WorkGraph graph)
+StepWork::StepWork(WorkGraph graph, const std::vector<double> &exchanges)
     : data_(std::make_unique<Data>()), prices_(std::make_unique<PriceCache>()) {
   Dependences deps = Dependences::of(graph);
-  StepShapes shapes = StepShapes::of(graph);
+  StepShapes shapes = StepShapes::of(graph, exchanges);
   data_->executions.resize(shapes.classes.size());
   for (OperationId id = 0; id < graph.operations.size(); ++id)
     data_->executions[shapes.classOf[id]] += static_cast<double>(graph.executions(id));
@@ -44,6 +44,11 @@ double StepWork::bound(const Machine &machine, bool exact) const {
 }
 double StepWork::bound(const Machine &machine, const StepBoundOptions &options) const {
   return data_->priced(machine, options);
+}
+
+void StepWork::times(const Machine &machine, const StepBoundOptions &options,
+                     std::vector<double> &seconds) const {
+  data_->times(machine, options, seconds);
 }
 
 double StepWork::leastJoules(const Machine &machine, double step) const {

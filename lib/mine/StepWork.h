@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/cost/PriceCache.h"
 #include "lib/mine/StepProblem.h"
+#include "lib/model/Plan.h"
 #include <memory>
 
 namespace accord {
@@ -18,13 +19,15 @@ struct StepBoundOptions {
   /// wait for each other. Empty: nothing is.
   enum class Left : uint8_t { Nothing, Queue, Time };
   std::vector<Left> cores, memories;
+  bool exchanges = true; ///< false: what devices exchange takes no time
 };
 
 /// A step as `estimate` and `scheduleStep` have it (lib/cost, lib/solve); safe to share between
 /// threads. The graph is checked (`check`).
 class StepWork {
 public:
-  explicit StepWork(WorkGraph graph);
+  /// `exchanges`: by operation, seconds that it takes on the network between devices.
+  explicit StepWork(WorkGraph graph, const std::vector<double> &exchanges = {});
   StepWork(StepWork &&) noexcept;
   ~StepWork();
   const WorkGraph &graph() const;
@@ -40,6 +43,10 @@ public:
   /// models other than "peak", "array" and "vector" are not bounded: 0.
   double bound(const Machine &machine, bool exact) const;
   double bound(const Machine &machine, const StepBoundOptions &options) const;
+  /// The same of each operation by itself: those of a micro-batch, then those of the update, by
+  /// position in their regions. A repeat takes what all of its iterations do.
+  void times(const Machine &machine, const StepBoundOptions &options,
+             std::vector<double> &seconds) const;
   /// Joules that `value(machine).joules` is not below if its step is at least `step`: arithmetic
   /// and compulsory bytes at the machine's energies, and idle power.
   double leastJoules(const Machine &machine, double step) const;
@@ -47,6 +54,8 @@ public:
   /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
   /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
   StepValue value(const Machine &machine, std::vector<Issue> *issues = nullptr) const;
+  /// Costs and schedule that `value` is of; nothing where it is refused.
+  std::optional<Plan> planned(const Machine &machine) const;
 
 private:
   struct Data;

@@ -91,29 +91,9 @@ private:
   /// The class of each operation of a micro-batch, outermost.
   void assign() {
     const auto &all = graph_.regions[kMicrobatchRegion].operations;
-    std::vector<bool> backward = layers::backwardOf(graph_, deps_);
-    for (size_t i = 0; i < all.size(); ++i) {
-      OperationId id = all[i];
-      const uint32_t *named = layers::byPrefix(layering_.classOf, operation(id).name);
-      uint32_t cls = 0;
-      if (named) {
-        cls = *named;
-      } else {
-        // The last one of the forward pass that it reads; in the backward pass the first one.
-        bool found = false;
-        for (OperationId before : deps_.predecessors[id]) {
-          auto of = classOf_.find(before);
-          if (of == classOf_.end())
-            continue;
-          cls = !found        ? of->second
-                : backward[i] ? std::min(cls, of->second)
-                              : std::max(cls, of->second);
-          found = true;
-        }
-      }
-      classOf_[id] = cls;
-      backward_[id] = backward[i];
-    }
+    std::vector<layers::Part> parts = layers::partsOf(layering_, graph_, deps_);
+    for (size_t i = 0; i < all.size(); ++i)
+      classOf_[all[i]] = parts[i].cls, backward_[all[i]] = parts[i].backward;
   }
 
   struct Phases {
@@ -277,19 +257,6 @@ private:
     }
   }
 
-  /// What lives from an iteration's forward to its backward pass: what it stashes, but what the
-  /// next iteration stashes again as its argument once.
-  std::set<ValueId> stashed(RegionId r) const {
-    const Region &body = graph_.regions[r];
-    std::set<ValueId> roots;
-    for (const Region::Slice &s : body.stashed)
-      roots.insert(deps_.root[s.inside]);
-    for (const Region::Carried &c : body.carried)
-      if (roots.count(deps_.root[c.argument]) && deps_.root[c.yielded] != deps_.root[c.argument])
-        roots.erase(deps_.root[c.yielded]);
-    return roots;
-  }
-
   /// Most bytes of one iteration of a body besides its stashes and what comes from outside.
   int64_t working(RegionId r) const {
     std::set<ValueId> apart;
@@ -378,7 +345,7 @@ private:
       if (op.body == kNone)
         continue;
       if (!backward_.at(slot.operation))
-        for (ValueId root : stashed(op.body))
+        for (ValueId root : layers::stashed(graph_, deps_, op.body))
           if (graph_.values[root].region == op.body && layers::counts(graph_.values[root]))
             uses_[cls].kept = sum(uses_[cls].kept, graph_.values[root].bytes);
       uses_[cls].working = std::max(uses_[cls].working, working(op.body));

@@ -59,6 +59,47 @@ std::vector<bool> backwardOf(const WorkGraph &graph, const Dependences &deps) {
   return backward;
 }
 
+std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph,
+                          const Dependences &deps) {
+  const auto &all = graph.regions[kMicrobatchRegion].operations;
+  std::vector<bool> backward = backwardOf(graph, deps);
+  std::map<OperationId, uint32_t> classOf;
+  std::vector<Part> parts;
+  for (size_t i = 0; i < all.size(); ++i) {
+    OperationId id = all[i];
+    uint32_t cls = 0;
+    if (const uint32_t *named = byPrefix(layering.classOf, graph.operations[id].name)) {
+      cls = *named;
+    } else {
+      // The last one of the forward pass that it reads; in the backward pass the first one.
+      bool found = false;
+      for (OperationId before : deps.predecessors[id]) {
+        auto of = classOf.find(before);
+        if (of == classOf.end())
+          continue;
+        cls = !found        ? of->second
+              : backward[i] ? std::min(cls, of->second)
+                            : std::max(cls, of->second);
+        found = true;
+      }
+    }
+    classOf[id] = cls;
+    parts.push_back({cls, backward[i]});
+  }
+  return parts;
+}
+
+std::set<ValueId> stashed(const WorkGraph &graph, const Dependences &deps, RegionId r) {
+  const Region &body = graph.regions[r];
+  std::set<ValueId> roots;
+  for (const Region::Slice &s : body.stashed)
+    roots.insert(deps.root[s.inside]);
+  for (const Region::Carried &c : body.carried)
+    if (roots.count(deps.root[c.argument]) && deps.root[c.yielded] != deps.root[c.argument])
+      roots.erase(deps.root[c.yielded]);
+  return roots;
+}
+
 bool counts(const Value &value) {
   return value.category != Category::Weights && value.category != Category::Gradients &&
          value.category != Category::OptimizerStates;
@@ -70,10 +111,17 @@ namespace {
 
 class Cutting {
 public:
-  Cutting(const WorkGraph &graph, const Schedule &schedule)
-      : graph_(graph), deps_(Dependences::of(graph)), takes_(graph.operations.size()) {
-    for (const Slot &slot : schedule.regions[kMicrobatchRegion].slots)
-      takes_[slot.operation] = slot.duration.value;
+  /// No schedule: wherever it may be cut, and nothing joins but what takes no time on any machine.
+  Cutting(const WorkGraph &graph, const Schedule *schedule)
+      : graph_(graph), deps_(Dependences::of(graph)), takes_(graph.operations.size()),
+        finest_(!schedule) {
+    if (schedule)
+      for (const Slot &slot : schedule->regions[kMicrobatchRegion].slots)
+        takes_[slot.operation] = slot.duration.value;
+    else
+      for (OperationId id = 0; id < takes_.size(); ++id)
+        takes_[id] =
+            graph.operations[id].body != kNone || graph.operations[id].core != CoreKind::None;
     std::vector<bool> backward = layers::backwardOf(graph, deps_);
     const auto &all = graph.regions[kMicrobatchRegion].operations;
     for (size_t i = 0; i < all.size(); ++i)
@@ -87,8 +135,8 @@ public:
       total += takes_[id];
       iterated += layered(id) ? takes_[id] : 0;
     }
-    bool cuts = 2 * iterated < total;
-    small_ = total / 100;
+    bool cuts = finest_ || 2 * iterated < total;
+    small_ = finest_ ? 0 : total / 100;
     std::map<std::string, uint32_t> names;
     for (OperationId id : forward_)
       names.emplace(graph_.operations[id].name, id);
@@ -214,6 +262,7 @@ private:
   const WorkGraph &graph_;
   Dependences deps_;
   std::vector<int64_t> takes_;
+  bool finest_;
   std::vector<OperationId> forward_;
   int64_t small_ = 0, smallBytes_ = 0;       ///< picoseconds; KiB of residents
   std::map<std::string, int64_t> residents_; ///< KiB by name of an operation
@@ -226,7 +275,9 @@ private:
 } // namespace
 
 Layering Layering::of(const WorkGraph &graph, const Schedule &schedule) {
-  return Cutting(graph, schedule).run();
+  return Cutting(graph, &schedule).run();
 }
+
+Layering Layering::finest(const WorkGraph &graph) { return Cutting(graph, nullptr).run(); }
 
 } // namespace accord

@@ -36,6 +36,9 @@ struct Layering {
 
   /// Of a step on one device (no operation shared), scheduled. Slots give the times.
   static Layering of(const WorkGraph &graph, const Schedule &schedule);
+  /// As many layers as there can be on any machine: those of every schedule are made of these, one
+  /// or several in a row.
+  static Layering finest(const WorkGraph &graph);
 };
 
 /// What one layer of a class takes on one device; times of one micro-batch in picoseconds.
@@ -107,6 +110,17 @@ namespace layers {
 const uint32_t *byPrefix(const std::map<std::string, uint32_t> &classOf, const std::string &name);
 /// By position in `Region::operations` of the micro-batch: whether it is of the backward pass.
 std::vector<bool> backwardOf(const WorkGraph &graph, const Dependences &deps);
+/// Where the time of an operation of a micro-batch goes.
+struct Part {
+  uint32_t cls = 0; ///< of layers
+  bool backward = false;
+};
+/// By position in `Region::operations` of the micro-batch.
+std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph,
+                          const Dependences &deps);
+/// Roots of what lives from an iteration's forward to its backward pass: what it stashes, but what
+/// the next iteration stashes again as its argument once.
+std::set<ValueId> stashed(const WorkGraph &graph, const Dependences &deps, RegionId body);
 /// A value that lies in memory besides the residents.
 bool counts(const Value &value);
 /// The layers' classes that a parameter belongs to; ascending, at least one.

@@ -1,9 +1,8 @@
 #include "lib/place/Offer.h"
-#include "lib/cost/Estimate.h"
 #include "lib/place/FittedPrices.h"
 #include "lib/place/OfferCosts.h"
+#include "lib/place/OfferSteps.h"
 #include "lib/place/Place.h"
-#include "lib/solve/ScheduleStep.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,7 +35,9 @@ std::vector<LinearTime> scaled(std::vector<LinearTime> lines, double part, doubl
 
 class Offering {
 public:
-  explicit Offering(const OfferRequest &request) : request_(request) {}
+  explicit Offering(const OfferRequest &request, const OfferKnown *known = nullptr)
+      : request_(request), known_(known),
+        networks_(known && known->networks ? *known->networks : ownNetworks_) {}
 
   std::variant<Offer, std::vector<Issue>> run() {
     for (const Cluster &group : request_.groups)
@@ -64,51 +65,37 @@ public:
 private:
   PlacementProblem &problem() { return out_.problem; }
 
-  struct Priced {
-    WorkGraph graph;
-    Costs costs;
-    Schedule schedule;
-  };
-  std::optional<Priced> price(WorkGraph graph, const Cluster &group, int64_t tensor,
-                              int64_t data = 1) {
-    EstimateOptions options;
-    options.costModel = request_.costModel;
-    options.fabric = &group.fabric;
-    options.axes = {{"tensor", tensor}};
-    if (data > 1)
-      options.axes.push_back({"data", data});
-    auto costs = estimate(graph, group.machine, options);
-    if (auto *failed = std::get_if<std::vector<Issue>>(&costs)) {
+  std::optional<PricedStep> price(const WorkGraph &graph, Id kind, const OfferStep &step) {
+    auto priced = priceStep(graph, request_, request_.groups[kind], step);
+    if (auto *failed = std::get_if<std::vector<Issue>>(&priced)) {
       issues_ = std::move(*failed);
       return std::nullopt;
     }
-    Priced priced{std::move(graph), std::move(std::get<Costs>(costs)), {}};
-    ScheduleOptions brief;
-    brief.effort = 0;
-    auto schedule = scheduleStep(priced.graph, group.machine, priced.costs, brief);
-    if (auto *failed = std::get_if<std::vector<Issue>>(&schedule)) {
-      issues_ = std::move(*failed);
-      return std::nullopt;
-    }
-    priced.schedule = std::move(std::get<Schedule>(schedule));
-    for (const std::string &text : priced.costs.assumptions)
+    for (const std::string &text : std::get<PricedStep>(priced).costs.assumptions)
       assume(text);
-    return priced;
+    return std::move(std::get<PricedStep>(priced));
   }
 
   /// The layers, from the step of one device, one sample at a time and nothing computed again.
   bool structure() {
-    auto graph = request_.instantiate(1, false, 1, "none");
+    if (known_) {
+      layering_ = *known_->layering;
+      return structure(*known_->work);
+    }
+    auto graph = instantiated(request_, {});
     if (auto *issue = std::get_if<Issue>(&graph)) {
       issues_ = {*issue};
       return false;
     }
-    auto priced =
-        price(std::move(std::get<WorkGraph>(graph)), request_.groups.front(), /*tensor=*/1);
+    const WorkGraph &work = std::get<WorkGraph>(graph);
+    auto priced = price(work, 0, {});
     if (!priced)
       return false;
-    const WorkGraph &work = priced->graph;
     layering_ = Layering::of(work, priced->schedule);
+    return structure(work);
+  }
+
+  bool structure(const WorkGraph &work) {
     out_.parameters = work.parameters;
     out_.precision = work.precision;
     out_.optimizer = work.optimizer;
@@ -155,11 +142,16 @@ private:
                            int64_t data = 1, const PlacementSpace::Division &division = {}) {
     Uses all;
     for (const std::string &policy : request_.space.policiesOf(share)) {
-      auto graph = division.any()
-                       ? request_.instantiateDivided(share.tensor, share.sequence, microbatch,
-                                                     policy, data, division)
-                       : request_.instantiate(share.tensor, share.sequence, microbatch, policy);
-      if (auto *issue = std::get_if<Issue>(&graph)) {
+      OfferStep step{share, microbatch, policy, data, division};
+      if (known_) {
+        const std::vector<LayerUse> *found = known_->uses(step);
+        if (!found)
+          return std::nullopt;
+        all.push_back(*found);
+        continue;
+      }
+      auto made = instantiated(request_, step);
+      if (auto *issue = std::get_if<Issue>(&made)) {
         if (!left_)
           left_ = *issue;
         assume(fmt::format("tensor_parallel {}{}{} is left out: {}", share.tensor,
@@ -168,20 +160,20 @@ private:
                            issue->message));
         return std::nullopt;
       }
-      auto priced =
-          price(std::move(std::get<WorkGraph>(graph)), request_.groups[kind], share.tensor, data);
+      const WorkGraph &graph = std::get<WorkGraph>(made);
+      auto priced = price(graph, kind, step);
       if (!priced)
         return std::nullopt;
       std::vector<OperationTime> times;
       if (prices_[kind]) {
-        auto fitted = prices_[kind]->times(priced->graph, share.tensor);
+        auto fitted = prices_[kind]->times(graph, share.tensor);
         if (auto *issue = std::get_if<Issue>(&fitted)) {
           issues_ = {*issue};
           return std::nullopt;
         }
         times = std::move(std::get<std::vector<OperationTime>>(fitted));
       }
-      all.push_back(layerUses(layering_, priced->graph, priced->costs, priced->schedule,
+      all.push_back(layerUses(layering_, graph, priced->costs, priced->schedule,
                               prices_[kind] ? &times : nullptr));
     }
     return all;
@@ -197,30 +189,16 @@ private:
     return nullptr;
   }
 
-  /// What replicas of a stage exchange.
-  struct Traffic {
-    std::vector<LinearTime> allReduce, scatter, gather;
-  };
-  /// `between`: stages whose devices are between one replica and the next.
-  std::optional<Traffic> traffic(const Cluster &group, int64_t tensor, int64_t data, bool divided,
-                                 int64_t between = 1) {
-    Groups groups =
-        groupsAlong({{"tensor", tensor}, {"pipeline", between}, {"data", data}}, "data");
-    Traffic made;
-    auto lines = [&](Collective kind, std::vector<LinearTime> &into) {
-      auto found = linesOf(group.fabric, kind, groups);
-      if (auto *issue = std::get_if<Issue>(&found)) {
-        issues_ = {*issue};
-        return false;
-      }
-      into = std::move(std::get<std::vector<LinearTime>>(found));
-      return true;
-    };
-    if (!lines(Collective::AllReduce, made.allReduce) ||
-        (divided && (!lines(Collective::ReduceScatter, made.scatter) ||
-                     !lines(Collective::AllGather, made.gather))))
-      return std::nullopt;
-    return made;
+  /// By stages between replicas.
+  using Traffics = std::map<int64_t, const OfferTraffic *>;
+  const OfferTraffic *traffic(Id kind, int64_t tensor, int64_t data, bool divided,
+                              int64_t between) {
+    auto found = networks_.find(request_.groups[kind], kind, tensor, data, divided, between);
+    if (auto *issue = std::get_if<Issue>(&found)) {
+      issues_ = {*issue};
+      return nullptr;
+    }
+    return std::get<const OfferTraffic *>(found);
   }
 
   struct Degree {
@@ -235,7 +213,7 @@ private:
       for (int64_t d = 1; d <= std::min(devices, request_.batch); ++d)
         if (request_.batch % d == 0)
           degrees.push_back(d);
-    std::map<std::pair<int64_t, int64_t>, std::map<int64_t, Traffic>> traffics;
+    std::map<std::pair<int64_t, int64_t>, Traffics> traffics;
     for (const PlacementSpace::Share &share : request_.space.shares) {
       if (share.tensor > devices)
         continue;
@@ -306,7 +284,7 @@ private:
   }
 
   /// By stages between replicas: 1, and as many as a server has room for, if ranks may run so.
-  bool exchanges(Id kind, int64_t tensor, int64_t data, std::map<int64_t, Traffic> &by) {
+  bool exchanges(Id kind, int64_t tensor, int64_t data, Traffics &by) {
     bool divided = std::any_of(request_.space.zero.begin(), request_.space.zero.end(),
                                [](int stage) { return stage > 0; });
     int64_t perServer = problem().kinds[kind].perServer, most = 1;
@@ -320,17 +298,17 @@ private:
       if (together == known)
         continue;
       known = together;
-      auto made = traffic(request_.groups[kind], tensor, data, divided, between);
+      const OfferTraffic *made = traffic(kind, tensor, data, divided, between);
       if (!made)
         return false;
-      by.emplace(between, std::move(*made));
+      by.emplace(between, made);
     }
     return true;
   }
 
   /// All that is chosen besides degrees.
   void choices(Id kind, const Degree &degree, const PlacementSpace::Division &division,
-               const Uses &whole, const Uses &divided, const std::map<int64_t, Traffic> &traffic) {
+               const Uses &whole, const Uses &divided, const Traffics &traffic) {
     std::vector<int> stages = request_.space.zero;
     if (degree.data == 1) // nothing to divide among
       stages = {*std::min_element(stages.begin(), stages.end())};
@@ -373,7 +351,7 @@ private:
   }
 
   void add(PlacementProblem::Form form, const std::vector<FormCosts::Keep> &keeps,
-           const Uses &whole, const Uses &uses, const std::map<int64_t, Traffic> &traffic,
+           const Uses &whole, const Uses &uses, const Traffics &traffic,
            std::vector<size_t> &alike) {
     PlacementProblem &p = problem();
     FormCosts how;
@@ -402,11 +380,11 @@ private:
       for (const auto &[between, ways] : traffic) {
         if (between > 1 && !replicas)
           break;
-        std::vector<LinearTime> lines = ways.allReduce;
+        std::vector<LinearTime> lines = ways->allReduce;
         if (form.zero == 1)
-          lines = both(ways.scatter, scaled(ways.gather, 1, perGradient));
+          lines = both(ways->scatter, scaled(ways->gather, 1, perGradient));
         else if (form.zero == 2)
-          lines = scaled(ways.gather, 1, perGradient);
+          lines = scaled(ways->gather, 1, perGradient);
         else if (form.zero == 3)
           lines = {};
         int64_t together = std::max<int64_t>(1, std::min(form.data, places / between));
@@ -418,9 +396,9 @@ private:
           return;
         // Of the fewest replicas in one server: what each micro-batch takes, wherever they are.
         if (form.zero >= 2)
-          form.gather = scaled(ways.scatter, 0.5, perWeight);
+          form.gather = scaled(ways->scatter, 0.5, perWeight);
         if (form.zero == 3)
-          form.gather = both(ways.gather, form.gather);
+          form.gather = both(ways->gather, form.gather);
         if (fitted)
           form.gather = fitted->gather(form, together, perWeight);
       }
@@ -444,20 +422,15 @@ private:
     bool known = !form.expertSyncs.empty() && form.expertSyncs.front().together == together;
     if (form.expert == 1 || apart.data == 1 || known)
       return true;
-    auto [at, isNew] =
-        expertTraffic_.try_emplace({form.kind, form.tensor, apart.data, between * form.expert});
-    if (isNew) {
-      auto made =
-          traffic(request_.groups[form.kind], form.tensor, apart.data, true, between * form.expert);
-      if (!made)
-        return false;
-      at->second = std::move(*made);
-    }
-    std::vector<LinearTime> lines = at->second.allReduce;
+    const OfferTraffic *ways =
+        traffic(form.kind, form.tensor, apart.data, true, between * form.expert);
+    if (!ways)
+      return false;
+    std::vector<LinearTime> lines = ways->allReduce;
     if (prices_[form.kind])
       lines = prices_[form.kind]->exchange(apart, together, perGradient);
     else if (form.zero == 1)
-      lines = both(at->second.scatter, scaled(at->second.gather, 1, perGradient));
+      lines = both(ways->scatter, scaled(ways->gather, 1, perGradient));
     form.expertSyncs.insert(form.expertSyncs.begin(), {together, lines});
     return true;
   }
@@ -468,7 +441,8 @@ private:
   }
 
   const OfferRequest &request_;
-  std::map<std::array<int64_t, 4>, Traffic> expertTraffic_; ///< kind, tensor, copies, apart
+  const OfferKnown *known_;
+  OfferNetworks ownNetworks_, &networks_;
   size_t dropped_ = 0;
   Offer out_;
   Layering layering_;
@@ -481,6 +455,11 @@ private:
 
 std::variant<Offer, std::vector<Issue>> offer(const OfferRequest &request) {
   return Offering(request).run();
+}
+
+std::variant<Offer, std::vector<Issue>> offer(const OfferRequest &request,
+                                              const OfferKnown &known) {
+  return Offering(request, &known).run();
 }
 
 } // namespace accord

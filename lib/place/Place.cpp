@@ -19,7 +19,6 @@ bool meets(const PlacementProblem &problem, const PlacementWorth &worth) {
 
 namespace {
 
-constexpr size_t MostSets = 40'000;
 constexpr size_t MostParts = 1'024;
 
 bool later(const Configuration &a, const Configuration &b) {
@@ -32,6 +31,7 @@ public:
   Placer(const PlacementProblem &problem, const PlaceOptions &options, double mostTdpTime)
       : options_(options), space_(problem, MostSets, mostTdpTime), keeps_(space_), all_(space_) {
     answer_.gap = options.gap;
+    answer_.value = options.below;
     answer_.stop = options.stop;
     answer_.budget = int64_t{5'000} << std::min(options.effort, 40u);
   }
@@ -66,7 +66,7 @@ private:
     if (!options_.known || !faults(problem, *options_.known).empty())
       return;
     PlacementWorth worth = judge(problem, *options_.known);
-    if (!worth.fits || !meets(problem, worth) ||
+    if (!worth.fits || !meets(problem, worth) || !(worth.value < answer_.value) ||
         (space_.mostTdpTime > 0 && tdpTimeOf(problem, *options_.known, worth) > space_.mostTdpTime))
       return;
     answer_.value = worth.value;

@@ -4,6 +4,7 @@
 #include "lib/model/PlacementPlan.h"
 #include <atomic>
 #include <functional>
+#include <limits>
 
 namespace accord {
 
@@ -17,8 +18,11 @@ struct PlaceOptions {
   /// Work limit: each step more doubles the work (of 10: a second or so where the answer stays
   /// open). The same effort gives the same result.
   unsigned effort = 10;
-  double gap = 0;                          ///< stop when (value - bound) / value is at most this
-  const Placement *known = nullptr;        ///< a plan to begin with
+  double gap = 0;                   ///< stop when (value - bound) / value is at most this
+  const Placement *known = nullptr; ///< a plan to begin with
+  /// Only plans of a value below this are of use: without one the result has no plan, and a bound
+  /// of at most this.
+  double below = std::numeric_limits<double>::infinity();
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
   std::function<void(const PlaceProgress &)> progress; ///< called when a number changes
 };
@@ -35,6 +39,11 @@ constexpr int64_t MostPasses = int64_t(1) << 22;
 /// first bounds what each prefix of a plan can still become, and a depth-first search from the
 /// first stage on judges what no bound rules out. See lib/place/README.md.
 PlacementResult place(const PlacementProblem &problem, const PlaceOptions &options = {});
+
+/// No plan is worth less, by bounds of configurations alone; `leastByForm`: none with a stage of
+/// that form. Infinite: there is none. Microseconds for each form, nothing is judged.
+double leastValue(const PlacementProblem &problem);
+std::vector<double> leastByForm(const PlacementProblem &problem);
 
 /// Whether a judged plan is within the problem's limits.
 bool meets(const PlacementProblem &problem, const PlacementWorth &worth);

@@ -11,6 +11,8 @@ Configurations::Configurations(const Space &space)
   for (const PlacementProblem::Layer &layer : problem_.layers)
     ++counts_[layer.of];
   listTogether();
+  for (uint32_t node = 1; node < space.last(); ++node)
+    crossing_ = node == 1 ? space.crossing(node) : std::min(crossing_, space.crossing(node));
   std::map<int64_t, std::vector<Id>> bySamples;
   for (Id form = 0; form < problem_.forms.size(); ++form) {
     rates_.push_back(ratesOf(problem_, form));
@@ -226,6 +228,54 @@ double Configurations::deviceTime(const Configuration &configuration) const {
   return total > 0 ? work / total : 0;
 }
 
+/// Stages wait for each other's tensors on the best link between two of them, each gathers its
+/// weights, and each exchanges its gradients. Times of a sum of bytes are no more than the sum of
+/// the times. With what is hidden behind the last backward pass left out, m passes and what is
+/// exposed are no less for any longer passes, for m >= 1 >= hidden.
+Configurations::Outside Configurations::outsideOf(const Configuration &configuration) const {
+  Outside outside;
+  if (configuration.forms.size() != 1)
+    return outside;
+  Id id = configuration.forms.front();
+  const PlacementProblem::Form &form = problem_.forms[id];
+  const PlacementProblem::Link &link =
+      problem_.links[form.kind * problem_.kinds.size() + form.kind];
+  int64_t stages = configuration.fewest * configuration.chunks;
+  if (problem_.blockingTransfers && configuration.fewest > 1 && crossing_ > 0) {
+    double bytes = static_cast<double>(crossing_) *
+                   static_cast<double>(form.data * form.microbatch) /
+                   static_cast<double>(form.devices());
+    int64_t takes = timeOf({link.across}, bytes);
+    bool apart = form.order == PlacementProblem::RankOrder::TensorDataPipeline &&
+                 2 * form.devices() > problem_.kinds[form.kind].perServer;
+    if (!apart)
+      takes = std::min(takes, timeOf({link.inside}, bytes));
+    outside.passes += 2 * static_cast<double>(stages - 1) * static_cast<double>(takes);
+  }
+  double weights = 0, gradients = 0, behind = 0, update = 0;
+  for (Id of = 0; of < counts_.size(); ++of)
+    if (const auto &cost = problem_.classes[of].costs[id]; cost && counts_[of] > 0) {
+      auto n = static_cast<double>(counts_[of]);
+      weights += n * static_cast<double>(cost->weights);
+      gradients += n * static_cast<double>(cost->gradients);
+      update += n * static_cast<double>(cost->update);
+      int64_t again = INT64_MAX;
+      for (const PlacementProblem::Keep &keep : cost->keeps)
+        again = std::min(again, keep.again);
+      behind += n * static_cast<double>(cost->backward + cost->weight + again);
+    }
+  outside.passes += 2 * static_cast<double>(timeOf(form.gather, weights));
+  double exchange = INFINITY;
+  for (const PlacementProblem::Sync &sync : form.syncs)
+    exchange = std::min(exchange, static_cast<double>(timeOf(sync.ways, gradients)));
+  if (form.syncs.empty())
+    exchange = 0;
+  exchange = std::max(0.0, exchange - 1); // rounded up
+  outside.exposed = update + std::max({0.0, exchange - problem_.hidden * behind,
+                                       exchange * (1 - std::min(1.0, problem_.hides))});
+  return outside;
+}
+
 double Configurations::boundOf(const Configuration &configuration) const {
   for (const std::vector<char> &holds : holds_)
     if (std::none_of(configuration.forms.begin(), configuration.forms.end(),
@@ -268,6 +318,8 @@ double Configurations::boundOf(const Configuration &configuration) const {
   if (resident > static_cast<double>(groups) * memory)
     return INFINITY;
   auto m = static_cast<double>(configuration.microbatches), p = static_cast<double>(groups);
+  Outside outside = outsideOf(configuration);
+  total += outside.passes;
   total += static_cast<double>(fewest * configuration.chunks * problem_.perMicrobatch);
   // Where each stage waits for the one before: a step takes m w_s + rho * sum of the w before s,
   // for each s, where rho is the share of a stage's work that is on that way. Its least over all
@@ -280,7 +332,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
                        (configuration.schedule == PipelineSchedule::OneFOneB && m > p)))
     factor = std::max(factor, (m + p - 1) / p);
   double step =
-      std::max({total * factor, m * deviceTime(configuration),
+      std::max({total * factor, (total * m + outside.exposed) / p, m * deviceTime(configuration),
                 m * (most + static_cast<double>(configuration.chunks * problem_.perMicrobatch))});
   Rates rates, smallest = rates_[configuration.forms[0]];
   for (Id form : configuration.forms)
@@ -296,4 +348,57 @@ double Configurations::boundOf(const Configuration &configuration) const {
                  joules, space_.mostTdpTime);
 }
 
+double Configurations::leastOf(Configuration one, double until) const {
+  auto later = [](const Configuration &a, const Configuration &b) { return a.bound > b.bound; };
+  std::vector<Configuration> heap{std::move(one)};
+  for (;;) {
+    Configuration first = std::move(heap.front());
+    if (first.fewest == first.most || first.bound >= until)
+      return first.bound;
+    std::pop_heap(heap.begin(), heap.end(), later);
+    heap.pop_back();
+    Configuration low = first, high = first;
+    low.most = first.fewest + (first.most - first.fewest) / 2;
+    high.fewest = low.most + 1;
+    for (Configuration *half : {&low, &high}) {
+      half->bound = std::max(first.bound, boundOf(*half));
+      heap.push_back(std::move(*half));
+      std::push_heap(heap.begin(), heap.end(), later);
+    }
+  }
+}
+
 } // namespace accord::placing
+
+namespace accord {
+
+double leastValue(const PlacementProblem &problem) {
+  placing::Space space(problem, placing::MostSets);
+  placing::Configurations all(space);
+  double least = all.complete ? all.left : 0;
+  std::sort(all.list.begin(), all.list.end(),
+            [](const auto &a, const auto &b) { return a.bound < b.bound; });
+  for (const placing::Configuration &one : all.list) {
+    if (one.bound >= least)
+      break;
+    least = std::min(least, all.leastOf(one, least));
+  }
+  return least;
+}
+
+std::vector<double> leastByForm(const PlacementProblem &problem) {
+  placing::Space space(problem, placing::MostSets);
+  placing::Configurations all(space);
+  std::vector<double> least(problem.forms.size(), all.complete ? all.left : 0);
+  for (const placing::Configuration &one : all.list) {
+    double until = 0;
+    for (PlacementProblem::Id form : one.forms)
+      until = std::max(until, least[form]);
+    double bound = one.bound < until ? all.leastOf(one, until) : until;
+    for (PlacementProblem::Id form : one.forms)
+      least[form] = std::min(least[form], bound);
+  }
+  return least;
+}
+
+} // namespace accord

@@ -29,6 +29,7 @@ PlacementResult leastMemory(const PlacementProblem &problem, const PlaceOptions 
   PlaceOptions how = options; // the first plan will do
   how.gap = 1;
   how.progress = nullptr;
+  how.below = std::numeric_limits<double>::infinity();
   PlacementResult best = least(within(problem, INT64_MAX), how);
   if (!best.plan) {
     best.bound = std::isinf(best.bound) ? best.bound : 0;
@@ -97,6 +98,7 @@ PlacementResult place(const PlacementProblem &problem, const PlaceOptions &optio
   }
   PlaceOptions how = options;
   how.progress = nullptr;
+  how.below = std::numeric_limits<double>::infinity();
   how.known = &*result.plan;
   if (result.bound < result.value * (1 - Equal)) // a better answer would be worth more
     how.effort -= std::min(how.effort, 2u);

@@ -160,13 +160,7 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
     mlir::ScopedDiagnosticHandler quiet(&d.context,
                                         [](mlir::Diagnostic &) { return mlir::success(); });
     if (auto plain = machineFrom(op); mlir::succeeded(plain))
-      for (auto &[condition, entry] : d.requirements)
-        if (auto limit = placementLimit(condition, *plain, job.batch, d.diags)) {
-          auto *rule = entry->as<ast::Rule>();
-          limit->text = rule->label.empty() ? d.diags.sources().text(rule->expr->range).str()
-                                            : rule->label.text;
-          job.limits.push_back(std::move(*limit));
-        }
+      job.limits = limitsOn(job, *plain);
     return op;
   }
   size_t before = d.diags.errors();

@@ -1,6 +1,7 @@
 // Clusters as targets: which one is meant, and how a step is shared among its devices.
 #include "lib/cost/FromCluster.h"
 #include "lib/syntax/ProgramData.h"
+#include "lib/syntax/Requirements.h"
 
 namespace accord {
 
@@ -60,6 +61,39 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
 
 accel::ClusterOp Program::cluster() {
   return data->target ? data->clusters[data->target] : accel::ClusterOp();
+}
+
+std::vector<PlacementLimit> Program::limitsOn(const TrainingJob &job, const Machine &machine) {
+  std::vector<PlacementLimit> limits;
+  for (auto &[condition, entry] : data->requirements)
+    if (auto limit = placementLimit(condition, machine, job.batch, data->diags)) {
+      auto *rule = entry->as<ast::Rule>();
+      limit->text = rule->label.empty() ? data->diags.sources().text(rule->expr->range).str()
+                                        : rule->label.text;
+      limits.push_back(std::move(*limit));
+    }
+  return limits;
+}
+
+std::string Program::clusterText() {
+  Data &d = *data;
+  std::vector<const ast::Declaration *> written;
+  if (d.target)
+    written.push_back(d.target);
+  std::string all;
+  auto inWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t i = 0; i < written.size(); ++i) {
+    llvm::StringRef text = d.diags.sources().text(written[i]->range);
+    all = text.str() + "\n" + (all.empty() ? "" : "\n") + all;
+    for (llvm::StringRef rest = text.drop_until(inWord); !rest.empty();
+         rest = rest.drop_while(inWord).drop_until(inWord))
+      if (const ast::Declaration *named =
+              d.sources.find(rest.take_while(inWord), *written[i], SourceRange{});
+          named && named->kind == ast::DeclarationKind::Constant &&
+          !llvm::is_contained(written, named))
+        written.push_back(named);
+  }
+  return all;
 }
 
 std::vector<accel::AcceleratorOp> Program::machines() { return data->targetMachines; }

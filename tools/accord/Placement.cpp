@@ -121,6 +121,10 @@ bool Session::prepareGroups() {
       return false;
     machines.push_back(*machine);
   }
+  return takeGroups(std::move(machines));
+}
+
+bool Session::takeGroups(std::vector<Machine> machines) {
   auto groups = groupsFrom(theProgram->cluster(), std::move(machines));
   if (auto *issue = std::get_if<Issue>(&groups)) {
     report(*issue);
@@ -131,6 +135,23 @@ bool Session::prepareGroups() {
   theBetween = std::move(found.between);
   theCluster = theGroups.front();
   return true;
+}
+
+bool Session::useDevice(const Machine &machine, Objective objective) {
+  theMachine = machine;
+  theJob->objective = objective;
+  if (!takeGroups({machine}))
+    return false;
+  theJob->limits = theProgram->limitsOn(*theJob, machine);
+  return !diags.hasErrors();
+}
+
+double Session::mostMemoryOn(const Machine &machine) {
+  TrainingJob limited;
+  limited.limits = theProgram->limitsOn(*theJob, machine);
+  int64_t memory = 0;
+  limitsOf(limited, memory);
+  return static_cast<double>(memory);
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
@@ -153,11 +174,12 @@ Session::workOfPlacement(const Degrees &degrees, const std::string &policy, int6
   return Issue{"A0705", problem, {}, {}};
 }
 
-std::optional<Offer> Session::offerPlacement() {
+std::optional<OfferRequest> Session::placementRequest(std::vector<std::string> &assumptions) {
   auto chosen = choicesOf(*this);
   if (!chosen)
     return std::nullopt;
   PlacementChoices &choices = *chosen;
+  llvm::append_range(assumptions, choices.assumptions);
   OfferRequest request;
   request.job = theJob->name;
   request.batch = theJob->batch;
@@ -223,7 +245,15 @@ std::optional<Offer> Session::offerPlacement() {
         policy, microbatch);
   };
   request.loader = theJob->loader;
-  auto made = offer(request);
+  return request;
+}
+
+std::optional<Offer> Session::offerPlacement() {
+  std::vector<std::string> chosen;
+  auto request = placementRequest(chosen);
+  if (!request)
+    return std::nullopt;
+  auto made = offer(*request);
   if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
     for (const Issue &issue : *issues)
       report(issue);
@@ -233,7 +263,7 @@ std::optional<Offer> Session::offerPlacement() {
   int64_t layers = static_cast<int64_t>(found.problem.layers.size());
   const auto &ranges = found.problem.groups;
   if (!ranges.empty() && ranges.front().fewest > layers) {
-    SourceRange where = at;
+    SourceRange where = theJob->declaration ? theJob->declaration->name.range : SourceRange{};
     for (const DegreeChoice &choice : theJob->parallel)
       if (choice.key == "pipeline_parallel")
         where = choice.at;
@@ -249,7 +279,7 @@ std::optional<Offer> Session::offerPlacement() {
     llvm::erase_if(assumptions, [](const std::string &text) {
       return llvm::StringRef(text).starts_with("microbatch:");
     });
-  llvm::append_range(assumptions, choices.assumptions);
+  llvm::append_range(assumptions, chosen);
   llvm::append_range(assumptions, found.assumptions);
   found.assumptions = std::move(assumptions);
   if (std::vector<Issue> wrong = check(found.problem); !wrong.empty()) {

@@ -151,6 +151,8 @@ bool Session::prepare() {
     return false;
   if (options.elaborate.mines) {
     theSpace = target;
+    if (!prepareSpace())
+      return false;
   } else {
     if (!prepareMachine(target))
       return false;

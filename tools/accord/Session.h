@@ -50,6 +50,16 @@ public:
   /// Best placement of the job on the cluster; nothing after errors. Without a plan that fits,
   /// `conflicts` say why. Defined in Placement.cpp.
   std::optional<PlacementPlan> placement();
+  /// Whether devices of a cluster are mined.
+  bool minesCluster() const;
+  /// The devices of the mined cluster are this machine from now on, with the limits that follow
+  /// from it. False after errors.
+  bool useDevice(const Machine &machine, Objective objective);
+  /// All but the problem that `offerPlacement` is made from; what is assumed for it goes into
+  /// `assumptions`. Nothing after errors.
+  std::optional<OfferRequest> placementRequest(std::vector<std::string> &assumptions);
+  /// Bytes of a device that a placement may use where devices are this machine; 0: all.
+  double mostMemoryOn(const Machine &machine);
   /// The problem that `placement` solves, and ranges of pipeline stages: fewest, and most (0: any).
   std::optional<Offer> offerPlacement();
   /// The training graph's work for another sequence length (`seq` parameter), kept for later calls.
@@ -125,7 +135,9 @@ private:
                                    int64_t microbatch, int64_t microbatches, std::string &error);
   bool prepareMachine(mlir::Operation *accelerator);
   bool prepareCluster();
+  bool prepareSpace();
   bool prepareGroups();
+  bool takeGroups(std::vector<Machine> machines);
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,
                  std::vector<std::string> *remarks = nullptr);
 

@@ -29,6 +29,30 @@ bool Session::prepareMachine(mlir::Operation *op) {
   return true;
 }
 
+/// Of a cluster one kind of devices is mined.
+bool Session::prepareSpace() {
+  std::vector<accel::AcceleratorOp> kinds = theProgram->machines();
+  accel::ClusterOp cluster = theProgram->cluster();
+  if (!cluster || kinds.size() == 1)
+    return true;
+  std::string names;
+  for (accel::AcceleratorOp kind : kinds)
+    names += (names.empty() ? "'" : ", '") + kind.getSymName().str() + "'";
+  SourceRange at =
+      theJob->targetAt.valid() ? theJob->targetAt : rangeOf(diags, sourceOf(cluster.getLoc()));
+  auto error = diags.error(
+      Code::NotSupported, at,
+      fmt::format(
+          "not supported yet: mining the devices of a cluster of several kinds ('{}' has {})",
+          cluster.getSymName().str(), names));
+  error.note(rangeOf(diags, sourceOf(cluster.getLoc())), "the cluster is declared here")
+      .help(fmt::format("train on a cluster of one of them alone, or mine one device: --space {}",
+                        kinds.front().getSymName().str()));
+  return false;
+}
+
+bool Session::minesCluster() const { return theSpace && theProgram->cluster(); }
+
 std::optional<DesignSpace> Session::designSpace() {
   auto target = llvm::cast<accel::AcceleratorOp>(theSpace);
   mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {

@@ -1,0 +1,145 @@
+#include "lib/mine/PlacedProblem.h"
+#include "lib/mine/Blend.h"
+#include "lib/mine/StepReach.h"
+#include "lib/support/Version.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+} // namespace
+
+std::optional<PlacementObjective> objectiveOf(MiningMetric metric) {
+  switch (metric) {
+  case MiningMetric::StepTime:
+  case MiningMetric::AreaTime:
+    return PlacementObjective::StepTime;
+  case MiningMetric::TdpTime:
+    return PlacementObjective::TdpTime;
+  case MiningMetric::Energy:
+    break;
+  }
+  return std::nullopt;
+}
+
+struct PlacedProblem::Data {
+  const DesignSpace &space;
+  std::vector<PlacedShare> jobs;
+  MiningWorth worth;
+  StepReach reach;
+
+  /// Of what `place` has made least: picoseconds, or W s.
+  double of(const Machine &machine, double value) const {
+    return worth.metric == MiningMetric::TdpTime ? value : worth.of(machine, value * 1e-12, 0);
+  }
+  /// The other way round, and no less for rounding.
+  double below(const PlacedShare &job, const Machine &machine, double all) const {
+    double one = worth.below(job, all) * (1 + 1e-9);
+    if (worth.metric == MiningMetric::TdpTime)
+      return one;
+    return one / (worth.metric == MiningMetric::AreaTime ? machine.area.value : 1) * 1e12;
+  }
+  /// Nothing: the design may not be.
+  std::optional<Machine> machine(const Design &design) const {
+    if (!isDesign(space, design))
+      return std::nullopt;
+    auto made = space.machine(design);
+    auto *machine = std::get_if<Machine>(&made);
+    if (!machine || !worth.knows(*machine) || space.broken(design, *machine))
+      return std::nullopt;
+    return std::move(*machine);
+  }
+};
+
+PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs,
+                             MiningMetric metric, MiningBlend blend)
+    : data_(new Data{space, std::move(jobs), {metric, blend}, StepReach(space)}) {}
+PlacedProblem::~PlacedProblem() = default;
+
+const std::vector<DesignParameter> &PlacedProblem::parameters() const {
+  return data_->space.parameters();
+}
+
+std::string PlacedProblem::digest() {
+  std::string text = fmt::format("{} {} {}", kVersion, name(data_->worth.metric),
+                                 static_cast<unsigned>(data_->worth.blend));
+  for (const PlacedShare &job : data_->jobs)
+    text += fmt::format("; {} {}, {}", job.weight, job.best,
+                        job.work ? job.work->digest() : job.alone->digest());
+  return text;
+}
+
+double PlacedProblem::bound(const DesignBox &box) {
+  const DesignSpace &space = data_->space;
+  if (!isDesign(space, box.low) || !isDesign(space, box.high) || space.broken(box))
+    return kNever;
+  auto best = box.one() ? space.machine(box.low) : space.best(box);
+  auto *machine = std::get_if<Machine>(&best);
+  if (!machine) // no machine for one design; of several, some may have one
+    return box.one() ? kNever : 0;
+  if (box.one() && (!data_->worth.knows(*machine) || space.broken(box.low, *machine)))
+    return kNever;
+  StepBoundOptions options;
+  if (!box.one()) {
+    options.exact = false;
+    options.sameArrays = data_->reach.sameArrays(box);
+  }
+  return data_->worth.blended(data_->jobs, [&](size_t job) {
+    const PlacedShare &one = data_->jobs[job];
+    return one.work ? data_->of(*machine, one.work->bound(*machine, options))
+                    : one.alone->bound(box);
+  });
+}
+
+double PlacedProblem::deepen(const Design &design, unsigned) {
+  auto machine = data_->machine(design);
+  if (!machine)
+    return kNever;
+  return data_->worth.blended(data_->jobs, [&](size_t job) {
+    const PlacedShare &one = data_->jobs[job];
+    return one.work ? data_->of(*machine, one.work->deepen(*machine))
+                    : one.alone->bound({design, design});
+  });
+}
+
+double PlacedProblem::value(const Design &design) { return appraise(design, kNever).value; }
+
+/// One job after the other: where one of them alone is worth too much, the rest is not looked at.
+Appraisal PlacedProblem::appraise(const Design &design, double below) {
+  auto machine = data_->machine(design);
+  if (!machine)
+    return {kNever, kNever};
+  std::vector<Appraisal> known(data_->jobs.size());
+  for (size_t job = 0; job < known.size(); ++job) {
+    const PlacedShare &one = data_->jobs[job];
+    if (one.work) {
+      PlacedBest best = one.work->best(*machine, data_->below(one, *machine, below));
+      known[job] = {data_->of(*machine, best.value), data_->of(*machine, best.bound)};
+    } else {
+      known[job].value = known[job].bound = one.alone->value(design);
+    }
+    if (std::isinf(known[job].value)) {
+      for (size_t rest = job; rest < known.size(); ++rest)
+        known[rest].value = kNever;
+      break;
+    }
+  }
+  return {data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].value; }),
+          data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].bound; })};
+}
+
+std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design) {
+  auto machine = data_->machine(design);
+  if (job >= data_->jobs.size() || !data_->jobs[job].work || !machine)
+    return std::nullopt;
+  PlacedBest best = data_->jobs[job].work->best(*machine, kNever);
+  if (!best.plan)
+    return std::nullopt;
+  best.value = data_->of(*machine, best.value), best.bound = data_->of(*machine, best.bound);
+  return best;
+}
+
+} // namespace accord
