@@ -55,10 +55,19 @@ private:
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (buffer)
       return (*buffer)->getBuffer().str();
-    refuse(Code::CannotRead,
-           fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}",
-                       file, buffer.getError().message()),
-           json_, "verify");
+    std::string message =
+        fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}", file,
+                    buffer.getError().message());
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+         entry.increment(error))
+      if (llvm::StringRef name = llvm::sys::path::filename(entry->path());
+          name.starts_with("placement"))
+        message =
+            fmt::format("'{}' is of jobs on a cluster, of which it is not proved that no design "
+                        "is better; 'accord verify {}' proves the placement",
+                        folder_, entry->path());
+    refuse(Code::CannotRead, message, json_, "verify");
     return std::nullopt;
   }
 
