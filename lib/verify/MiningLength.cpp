@@ -2,6 +2,7 @@
 #include "lib/verify/MiningStep.h"
 #include <algorithm>
 #include <cmath>
+#include <queue>
 
 namespace accord {
 namespace {
@@ -10,12 +11,14 @@ namespace {
 constexpr double kShare = 1e-9;
 /// A share that cannot be lost in the rounding of one beside it that takes 100 ns or more.
 constexpr double kSeen = 1e-4, kLong = 1e-7;
+/// Seconds of an iteration beyond which something is used, however times are rounded.
+constexpr double kUsed = 2e-12;
+/// Longer than any step.
+constexpr double kEndless = 1e300;
 /// Of looking again with fewer forms, at most.
 constexpr unsigned kRounds = 6;
-/// Means of chain and work that are tried, less one.
-constexpr unsigned kMeans = 32;
-/// Of more operations not all subsets are looked at.
-constexpr size_t kMostSubsets = 1000;
+/// More operations are not looked at closely.
+constexpr size_t kMostSubsets = 5000;
 
 /// Work of one after the other, each with what is before it and behind it at least.
 class Load {
@@ -31,16 +34,28 @@ public:
       sum += one.work, head = std::min(head, one.head), tail = std::min(tail, one.tail);
     return sum > 0 ? head + sum + tail : 0;
   }
-  /// The most of that over those with at least some head and some tail (Carlier 1982, proposition
-  /// 1).
+  /// The most of that over all subsets: what comes first is what has most behind it, whenever that
+  /// is there (Jackson's preemptive schedule; Carlier 1982, proposition 1 and section 3).
   double subset() {
-    std::sort(all_.begin(), all_.end(), [](const One &a, const One &b) { return a.tail > b.tail; });
-    double most = 0;
-    for (const One &first : all_) {
-      double sum = 0;
-      for (const One &one : all_)
-        if (one.head >= first.head)
-          sum += one.work, most = std::max(most, first.head + sum + one.tail);
+    std::sort(all_.begin(), all_.end(), [](const One &a, const One &b) { return a.head < b.head; });
+    auto behind = [](const One &a, const One &b) { return a.tail < b.tail; };
+    std::priority_queue<One, std::vector<One>, decltype(behind)> there(behind);
+    double now = 0, most = 0;
+    for (size_t next = 0; next < all_.size() || !there.empty();) {
+      if (there.empty())
+        now = std::max(now, all_[next].head);
+      for (; next < all_.size() && all_[next].head <= now; ++next)
+        there.push(all_[next]);
+      One one = there.top();
+      there.pop();
+      double until = next < all_.size() ? all_[next].head : INFINITY;
+      if (now + one.work > until) { // another one comes meanwhile
+        one.work -= until - now, now = until;
+        there.push(one);
+      } else {
+        now += one.work;
+        most = std::max(most, now + one.tail);
+      }
     }
     return most;
   }
@@ -72,8 +87,9 @@ double StepFloor::length(RegionId r, const Machine &machine, double below) {
   for (size_t i = 0; i < size; ++i)
     if (items[i].body == kNone)
       at.forms[i] = static_cast<uint32_t>((uint64_t{1} << priceOf(items[i]).forms.size()) - 1);
-    else if (!std::isfinite(below))
-      lengths_[items[i].body] = length(items[i].body, machine, INFINITY);
+    else // of all forms; closely where this is
+      lengths_[items[i].body] =
+          length(items[i].body, machine, std::isfinite(below) ? kEndless : INFINITY);
   for (unsigned round = 0;; ++round) {
     double most = longest(r, machine, std::isfinite(below));
     if (most >= below || !std::isfinite(below) || round == kRounds)
@@ -131,10 +147,10 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
       loads[resource].add(work, at.heads[i], at.tails[i]);
       sums[resource] += work;
     };
-    if (item.body != kNone) { // iterations one after the other
+    if (item.body != kNone) { // one unit, that holds all the while what its body uses
       for (size_t resource = 0; resource < loads.size(); ++resource)
-        add(resource,
-            static_cast<double>(graph_.regions[item.body].count) * sums_[item.body][resource]);
+        if (sums_[item.body][resource] > kUsed)
+          add(resource, at.times[i]);
       continue;
     }
     const Price &price = priceOf(item);
@@ -151,63 +167,59 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
   for (Load &load : loads)
     longest = std::max(longest, closely ? load.subset() : load.length());
   for (size_t c = 0; c < cores && closely; ++c) {
-    longest = std::max(longest, together(r, c, -1));
+    longest = std::max(longest, together(r, machine, c, -1));
     for (size_t m = 0; m < memories && !byKind_; ++m)
-      longest = std::max(longest, together(r, c, static_cast<int>(m)));
+      longest = std::max(longest, together(r, machine, c, static_cast<int>(m)));
   }
   return longest;
 }
 
-double StepFloor::together(RegionId r, size_t core, int memory) const {
+double StepFloor::together(RegionId r, const Machine &machine, size_t core, int memory) const {
   const std::vector<Item> &items = regions_[r];
   const Laid &at = found_[r];
   size_t size = items.size(), m = static_cast<size_t>(std::max(memory, 0));
   std::vector<double> least(size, 0); // work in any form
-  std::vector<char> fills(size, 0), takes(size, 0);
-  bool filled = memory < 0;
+  std::vector<char> choice(size, 0);  // it depends on the form
+  size_t held = memory < 0 ? core : machine.cores.size() + m;
   Load load;
+  double work = 0;
   for (size_t i = 0; i < size; ++i) {
     if (items[i].body != kNone) {
-      if (memory < 0) // of a core alone what its iterations take
-        least[i] =
-            static_cast<double>(graph_.regions[items[i].body].count) * sums_[items[i].body][core];
+      if (sums_[items[i].body][held] > kUsed)
+        least[i] = at.times[i];
     } else {
       const Price &price = priceOf(items[i]);
-      bool all = true, uses = true;
+      bool fills = memory >= 0, uses = true;
       for (size_t f = 0; f < price.forms.size() && memory >= 0; ++f)
         if (const Form &form = price.forms[f]; at.forms[i] >> f & 1) {
-          all &= form.time > kLong && form.transfers[m] >= form.time;
+          fills &= form.time > kLong && form.transfers[m] >= form.time;
           uses &= form.transfers[m] > kSeen * form.time;
         }
-      bool held = std::find(price.holds.begin(), price.holds.end(), static_cast<int>(core)) !=
-                  price.holds.end();
-      fills[i] = held || (memory >= 0 && all);
-      filled |= memory >= 0 && all;
-      takes[i] = fills[i] ? uses : uses && price.core == static_cast<int>(core);
-      if (takes[i])
-        least[i] = fills[i]
-                       ? at.times[i]
-                       : leastOf(price.forms, at.forms[i], [](const Form &f) { return f.work; });
+      fills |= uses && std::find(price.holds.begin(), price.holds.end(), static_cast<int>(core)) !=
+                           price.holds.end();
+      choice[i] = !fills && uses && price.core == static_cast<int>(core);
+      if (fills)
+        least[i] = at.times[i];
+      else if (choice[i])
+        least[i] = leastOf(price.forms, at.forms[i], [](const Form &f) { return f.work; });
     }
     load.add(least[i], at.heads[i], at.tails[i]);
+    work += least[i];
   }
-  if (!filled)
-    return 0;
-  double longest = load.subset(), work = 0;
-  for (double one : least)
-    work += one;
+  double longest = load.subset();
   std::vector<double> ends(size);
   for (unsigned k = 1; k < kMeans; ++k) {
     double share = static_cast<double>(k) / kMeans, chain = 0;
     for (size_t i = 0; i < size; ++i) {
-      double mean = (1 - share) * at.times[i] + share * least[i];
-      if (takes[i] && !fills[i])
-        mean = leastOf(priceOf(items[i]).forms, at.forms[i],
-                       [share](const Form &f) { return (1 - share) * f.time + share * f.work; });
+      double beyond = (1 - share) * at.times[i]; // of the mean beyond its share of the least work
+      if (choice[i])
+        beyond = leastOf(priceOf(items[i]).forms, at.forms[i],
+                         [share](const Form &f) { return (1 - share) * f.time + share * f.work; }) -
+                 share * least[i];
       ends[i] = 0;
       for (uint32_t before : items[i].before)
         ends[i] = std::max(ends[i], ends[before]);
-      ends[i] += std::max(0.0, mean - share * least[i]);
+      ends[i] += std::max(0.0, beyond);
       chain = std::max(chain, ends[i]);
     }
     longest = std::max(longest, chain + share * work);

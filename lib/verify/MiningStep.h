@@ -13,7 +13,8 @@ public:
   explicit StepFloor(const WorkGraph &graph);
 
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
-  /// after the other, a repeat its count times its body. Each operation takes its arithmetic
+  /// after the other, a repeat its count times its body, and all the while it holds the cores and
+  /// memories that its body uses. Each operation takes its arithmetic
   /// (`floorOn`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a
   /// region the largest of its longest chain; for each core and memory the work of all its
   /// operations between the least chain before and the least behind; and the same of operations
@@ -76,7 +77,7 @@ private:
   /// takes all of its bandwidth, which excludes the former: subsets of it, and means of it and of
   /// the longest chain, of which none is above the length (Lepere, Trystram and Woeginger, Int. J.
   /// Found. Comput. Sci. 13(4), 2002, section 3).
-  double together(RegionId region, size_t core, int memory) const;
+  double together(RegionId region, const Machine &machine, size_t core, int memory) const;
   double step(const Machine &machine, double below);
   double leastBytes() const;
 
@@ -92,6 +93,8 @@ private:
     std::vector<uint32_t> forms;
     std::vector<double> times, heads, tails;
   };
+  /// Means of chain and work that are tried, less one.
+  static constexpr unsigned kMeans = 32;
   std::vector<Laid> found_;                   ///< by region
   std::vector<double> lengths_;               ///< by region
   std::vector<std::vector<double>> sums_;     ///< by region: work of each core, then memory

@@ -2,6 +2,7 @@
 // that are wrong.
 #include "CatalogueWork.h"
 #include "DesignSpaceFixture.h"
+#include "RandomPlan.h"
 #include "lib/array/Gemm.h"
 #include "lib/array/Systolic.h"
 #include "lib/array/VectorCycles.h"
@@ -241,6 +242,29 @@ TEST(StepFloor, NoStepTakesLess) {
     }
     EXPECT_GT(tight / all, 0.6) << model; // else it would rule nothing out
   }
+}
+
+TEST(StepFloor, NoScheduleOfRandomWorkIsShorter) {
+  using namespace accord::testing;
+  unsigned tight = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    RandomGraph g(seed, {.mostIterations = 5});
+    Machine machine = smallMachine();
+    for (Core &core : machine.cores) {
+      core.count = 1 + seed % 3;
+      core.either = seed % 4 > 1, core.oneEach = seed % 4 == 1;
+    }
+    Plan plan = planFor(g.graph, machine);
+    Costs costs = std::get<Costs>(estimate(g.graph, machine));
+    StepFloor floor(g.graph);
+    double step = plan.schedule.step.seconds().value;
+    for (double below : {double(INFINITY), step * 2, step * 1.1, step * (1 + 1e-9) + 1e-12}) {
+      ASSERT_LE(floor.seconds(machine, costs, below), step * (1 + 1e-9)) << seed << " " << below;
+      ASSERT_LE(floor.seconds(machine, below), step * (1 + 1e-9)) << seed << " " << below;
+    }
+    tight += floor.seconds(machine, costs, step) > step * 0.999;
+  }
+  EXPECT_GT(tight, 30u);
 }
 
 /// A space of 64 designs, and a small step.

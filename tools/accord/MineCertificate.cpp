@@ -11,6 +11,7 @@
 #include "tools/accord/VerifyMining.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
@@ -40,7 +41,9 @@ public:
 
   bool write() {
     removeOld();
-    if (!proves(plan_.best.result) || plan_.best.result.refused)
+    bool placed = std::any_of(jobs_.begin(), jobs_.end(),
+                              [](const MiningJob &job) { return job.ways.empty(); });
+    if (!proves(plan_.best.result) || plan_.best.result.refused || placed)
       return true;
     gather();
     if (!make(folder_ + "/certificate") || !addSurvivors())
