@@ -1,6 +1,9 @@
 // Searches for the best design against every design, on spaces and training steps drawn at random.
+#include "CatalogueWork.h"
+#include "DesignSpaceFixture.h"
 #include "MineRandom.h"
 #include "lib/mine/Random.h"
+#include "lib/mine/StepWork.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -101,9 +104,10 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
 }
 
 /// In spaces of many more designs than a search by rules of thumb values, against what is proven.
-/// ACCORD_MINE_LARGE=FROM:TO looks at other seeds than 1 to 12.
+/// ACCORD_MINE_LARGE=FROM:TO looks at other seeds than 1 to 4,
+/// and at annealing and chance besides.
 TEST(MineSteps, CriticalPathIsNearWhatIsProven) {
-  Seeds seeds("ACCORD_MINE_LARGE", 1, 12);
+  Seeds seeds("ACCORD_MINE_LARGE", 1, 4);
   Gaps gaps;
   for (uint64_t seed = seeds.from; seed <= seeds.to; ++seed) {
     MiningAtRandom drawn = miningAtRandom(seed, {5000, 200000, true});
@@ -114,6 +118,8 @@ TEST(MineSteps, CriticalPathIsNearWhatIsProven) {
       continue;
     std::string line;
     for (const char *name : {"wham", "annealing", "random"}) {
+      if (!seeds.asked && name != std::string("wham"))
+        continue;
       MiningOptions options;
       options.evaluations = 300;
       MiningResult result = miningStrategy(name)(*problem, options);
@@ -129,4 +135,18 @@ TEST(MineSteps, CriticalPathIsNearWhatIsProven) {
   }
   gaps.print();
   EXPECT_LE(gaps.median("wham"), 0.05);
+}
+
+/// Memory that helps a little takes the area of arrays that would help more: what gives way is told
+/// by the critical path, several sizes at once.
+TEST(MineSteps, CriticalPathTakesFromWhatNothingWaitsFor) {
+  auto found = ofCatalogue("bert.dnn", "bert_large", "tpu_like", 4);
+  ASSERT_TRUE(found);
+  DesignSpace space = shippedSpace("tpu_like_space");
+  MiningJob job{"bert", {{"", std::make_shared<StepWork>(std::move(found->first))}}, 4};
+  StepProblem problem(space, {job}, MiningMetric::StepTime);
+  MiningResult exact = mineExactly(problem), wham = mineByCriticalPath(problem);
+  EXPECT_GE(wham.value, exact.value);
+  EXPECT_LE(wham.value, 1.05 * exact.value);
+  EXPECT_LT(wham.evaluations, 1200u); // of 76,800 designs
 }

@@ -158,7 +158,9 @@ private:
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
-      if (other != options_.strategy) {
+      if (const auto &only = options_.against;
+          other != options_.strategy &&
+          (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
         std::unique_ptr<StepProblem> anew;
         if (plan_.comparedByTime)
           anew = std::make_unique<StepProblem>(*space_, asked(), metric_, blend);

@@ -12,7 +12,8 @@ struct MineOptions {
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
-  std::string compare; ///< "evaluations", "time"; empty: nothing is
+  std::string compare;                            ///< "evaluations", "time"; empty: nothing is
+  std::vector<std::string> against;               ///< with what it is compared; empty: all
 };
 
 /// The exit status.
