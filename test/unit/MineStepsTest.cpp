@@ -77,6 +77,7 @@ private:
 TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
   Seeds seeds("ACCORD_MINE_PROBLEMS", 1, 24);
   uint64_t found = 0, designs = 0, valued = 0;
+  Gaps gaps;
   for (uint64_t seed = seeds.from; seed <= seeds.to; ++seed) {
     MiningAtRandom drawn = miningAtRandom(seed, {50, seeds.asked ? 3000u : 150u});
     ASSERT_TRUE(drawn.space) << seed;
@@ -86,20 +87,37 @@ TEST(MineSteps, ExactIsTheFirstOfTheBestOfAllDesigns) {
         double best = exhaust(alone).value;
         job.best = std::isfinite(best) ? best : 0;
       }
-    Exhausted all = exhaust(*drawn.problem());
+    auto problem = drawn.problem();
+    Exhausted all = exhaust(*problem);
     MiningResult exact = mineExactly(*drawn.problem());
     std::string where = fmt::format("seed {}: {}\n{}", seed, drawn.what, drawn.spaceText);
     EXPECT_EQ(exact.value, all.value) << where;
     EXPECT_EQ(exact.best, all.best) << where;
     EXPECT_EQ(exact.bound, all.value) << where;
     found += all.best.has_value(), designs += drawn.designs, valued += exact.evaluations;
+    std::string line;
+    for (uint64_t part : {1, 10}) { // as long as it likes, and a tenth of the designs that may be
+      if (!all.best)
+        break;
+      MiningOptions options;
+      options.evaluations = all.possible / part + 1;
+      MiningResult wham = mineByCriticalPath(*problem, options);
+      EXPECT_GE(wham.value, all.value) << where;
+      EXPECT_LE(wham.bound, all.value) << where;
+      gaps.add(part == 1 ? "wham" : "wham of a tenth", wham.value / all.value - 1,
+               wham.evaluations);
+      line += fmt::format(", wham {:.4f} ({})", wham.value / all.value - 1, wham.evaluations);
+    }
     if (seeds.asked)
-      std::printf("seed %lu: %lu designs, %lu possible, %lu valued, %lu bounds; %s\n", seed,
-                  drawn.designs, all.possible, exact.evaluations, exact.bounds, drawn.what.c_str());
+      std::printf("seed %lu: %lu designs, %lu possible, %lu valued, %lu bounds%s; %s\n", seed,
+                  drawn.designs, all.possible, exact.evaluations, exact.bounds, line.c_str(),
+                  drawn.what.c_str());
   }
   std::printf("%lu of %lu problems have a design; %lu of %lu designs valued\n", found,
               seeds.to - seeds.from + 1, valued, designs);
+  gaps.print();
   EXPECT_GT(2 * found, seeds.to - seeds.from);
+  EXPECT_LE(gaps.median("wham"), 0.05);
   EXPECT_LT(3 * valued, designs);
 }
 
