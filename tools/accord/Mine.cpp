@@ -100,7 +100,9 @@ private:
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
-      if (other != options_.strategy) {
+      if (const auto &only = options_.strategies;
+          other != options_.strategy &&
+          (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
         std::unique_ptr<MiningProblem> anew;
         if (plan_.comparedByTime)
           anew = jobs_.problemOf(all, blend, true);

@@ -15,6 +15,7 @@ struct MineOptions {
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
   std::string compare;                            ///< "evaluations", "time"; empty: nothing is
+  std::vector<std::string> strategies;            ///< that it is compared with; empty: all
   std::string front, against;                     ///< a share; a machine that is compared with
   bool sensitivity = false;
   Crew *crew = nullptr; ///< several processes; null: threads of this one

@@ -30,6 +30,11 @@ void addMine(CLI::App &app, int &status) {
                  "machine")
       ->check(CLI::IsMember({"evaluations", "time"}));
   command
+      ->add_option("--strategies", options->strategies,
+                   "Of --compare: only these strategies, such as wham,bayes (default: all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(miningStrategies()));
+  command
       ->add_option("--metric", options->metric,
                    "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
                    "energy or area_time (default: the objective of the file)")
