@@ -112,7 +112,7 @@ public:
     std::function<void(const SolveProgress &)> progress;
     bool brief = false; ///< no more than a first schedule of each
     /// A plan for `placement` to begin with.
-    std::function<std::optional<Placement>(const PlacementProblem &)> known;
+    std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
   } search;
 
   /// The search as the user asked for it, for planning again on a changed machine.
