@@ -14,4 +14,11 @@ llvm::json::Value toJson(const MiningPlan &plan);
 /// Strategy, evaluations, bounds, incumbent and bound of every moment of every search, a line each.
 std::string convergenceCsv(const MiningPlan &plan);
 
+/// The front: value, throughput of each job, area, TDP and all parameters of each design.
+std::string frontCsv(const MiningPlan &plan);
+/// Front and findings, into the document of `toJson`.
+void addFindings(llvm::json::Object &document, const MiningPlan &plan);
+/// One design with what the jobs take on it, as it stands in the document.
+llvm::json::Object toJson(const MiningPlan &plan, const MinedDesign &design);
+
 } // namespace accord

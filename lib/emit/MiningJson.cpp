@@ -46,7 +46,16 @@ json::Object placed(const MinedPlacement &placement) {
                       {"recompute", std::move(recomputes)}};
 }
 
-json::Object designed(const MiningPlan &plan, const MinedDesign &design) {
+json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
+  json::Object o{{"search", searched(answer.result)}};
+  if (answer.design)
+    o["design"] = toJson(plan, *answer.design);
+  return o;
+}
+
+} // namespace
+
+json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
   json::Object chosen;
   for (size_t i = 0; i < design.chosen.size(); ++i)
     chosen[plan.parameters[i].name] = jsonString(design.chosen[i]);
@@ -75,15 +84,6 @@ json::Object designed(const MiningPlan &plan, const MinedDesign &design) {
     o["tdp_W"] = design.machine.tdp.value;
   return o;
 }
-
-json::Object answered(const MiningPlan &plan, const MinedAnswer &answer) {
-  json::Object o{{"search", searched(answer.result)}};
-  if (answer.design)
-    o["design"] = designed(plan, *answer.design);
-  return o;
-}
-
-} // namespace
 
 json::Value toJson(const MiningPlan &plan) {
   const MiningResult &result = plan.best.result;
@@ -131,6 +131,7 @@ json::Value toJson(const MiningPlan &plan) {
     o["own"] = std::move(own);
   if (!compared.empty())
     o["compared"] = std::move(compared);
+  addFindings(o, plan);
   o["assumptions"] = std::move(assumptions);
   return o;
 }

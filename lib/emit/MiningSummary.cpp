@@ -3,6 +3,7 @@
 #include "lib/support/Diagnostics.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
@@ -26,6 +27,58 @@ std::string chosenText(const MiningPlan &plan, const MinedDesign &design) {
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", plan.parameters[i].name, design.chosen[i]);
   return text;
+}
+
+/// "core mxu 71 %, bandwidth hbm 28 %": what makes up most of a step.
+std::string limitsText(const std::vector<LimitShare> &shares) {
+  std::string text;
+  for (const LimitShare &one : shares)
+    if (one.share >= 0.01)
+      text += fmt::format("{}{} {:.3g} %", text.empty() ? "" : ", ", one.resource, 100 * one.share);
+  return text;
+}
+
+/// The limits of which a tenth or less is left, or what relaxing all of them is worth.
+void addRequirements(Lines &lines, const MiningPlan &plan) {
+  for (const RequirementWorth &one : plan.findings.requirements) {
+    double gain = one.relaxed && plan.best.result.value > 0
+                      ? 1 - one.relaxed->value / plan.best.result.value
+                      : 0;
+    if (one.used < 0.9 && !one.relaxed)
+      continue;
+    std::string worth = !one.relaxed ? ""
+                        : gain > 0   ? fmt::format("; 10 % more: {:.3g} % better", 100 * gain)
+                                     : "; 10 % more: no better design found";
+    lines.add("limit", one.text + ": " + one.figures + worth);
+  }
+}
+
+/// Points of the front, evenly along the list by value, the first and the last among them.
+void addFront(std::string &text, const MiningPlan &plan, bool ratio, const TextStyle &style) {
+  const MinedFront &found = *plan.front;
+  size_t count = found.designs.size(), shown = std::min<size_t>(count, 8);
+  double within = found.front.within;
+  std::string near =
+      within > 0 && std::isfinite(within)
+          ? fmt::format("every design is within {:.3g} % of one of them", 100 * within)
+      : within > 0 ? std::string("how near others are is not known")
+                   : std::string("every design that none beats in everything");
+  text += "\n" + inked(style, Ink::Bold, "Front") +
+          fmt::format(" of {} designs: {} ({} valued, {} bounds)\n", count, near,
+                      found.front.evaluations, found.front.bounds);
+  TextTable table("lrrrl", {"design", "value", "area", "TDP", "chosen"});
+  for (size_t i = 0; i < shown; ++i) {
+    size_t at = shown > 1 ? i * (count - 1) / (shown - 1) : 0;
+    const MinedDesign &design = found.designs[at];
+    table.row(
+        {design.name, valueText(plan, found.front.points[at].value, ratio),
+         design.machine.area.value > 0
+             ? fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres())
+             : "",
+         design.machine.tdp.value > 0 ? fmt::format("{:.4g} W", design.machine.tdp.value) : "",
+         fmt::format("{}", fmt::join(design.chosen, ", "))});
+  }
+  text += table.text(style);
 }
 
 std::string effortText(const MiningResult &result) {
@@ -88,7 +141,13 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
                                                      valueText(plan, other.result.value, ratio),
                                                      100 * (other.result.value / result.value - 1))
                                        : std::string("no design found")));
-  lines.add("written", folder + "/best.accel");
+  for (size_t j = 0; j < plan.findings.limits.size(); ++j)
+    if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
+      lines.add(j == 0 ? "waits for" : "", design.steps.at(j).job + ": " + text);
+  addRequirements(lines, plan);
+  lines.add("written", folder + "/best.accel, " + folder + "/report.html");
+  if (plan.front)
+    addFront(lines.text, plan, ratio, style);
   return lines.text;
 }
 

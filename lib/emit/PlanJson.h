@@ -16,6 +16,10 @@ llvm::json::Value toJson(const Plan &plan);
 /// reader may index freely. Derived keys (gap, stages, …) are not read.
 llvm::Expected<Plan> planFromJson(llvm::StringRef text, llvm::StringRef path);
 
+/// The work alone, as it stands in plan.json, and back: of what is in a larger document.
+llvm::json::Value toJson(const WorkGraph &graph);
+bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json::Path path);
+
 /// What `plan.objective` is measured in and which way is better.
 struct ObjectiveKind {
   const char *unit;

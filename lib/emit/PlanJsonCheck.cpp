@@ -139,17 +139,21 @@ bool checkCost(const Plan &plan, size_t operation, const OperationCost &cost, Pa
 }
 } // namespace
 
+bool checkGraph(const WorkGraph &g, Path p) {
+  if (g.regions.size() < 2)
+    return fail(p.field("regions"), "expected at least micro-batch and update");
+  if (g.microbatch < 1 || g.microbatches < 1)
+    return fail(p, "a batch below one");
+  return checkValues(g, p.field("values")) && checkOperations(g, p.field("operations")) &&
+         checkRegions(g, p.field("regions"));
+}
+
 bool checkIndices(const Plan &plan, Path p) {
   const WorkGraph &g = plan.graph;
   size_t operations = g.operations.size(), memories = plan.machine.memories.size();
-  if (g.regions.size() < 2)
-    return fail(p.field("graph").field("regions"), "expected at least micro-batch and update");
-  if (g.microbatch < 1 || g.microbatches < 1 || plan.batch < 1)
+  if (plan.batch < 1)
     return fail(p.field("graph"), "a batch below one");
-  if (!checkValues(g, p.field("graph").field("values")) ||
-      !checkOperations(g, p.field("graph").field("operations")) ||
-      !checkRegions(g, p.field("graph").field("regions")) ||
-      !checkSchedule(plan, p.field("schedule")))
+  if (!checkGraph(g, p.field("graph")) || !checkSchedule(plan, p.field("schedule")))
     return false;
   for (size_t i = 0; i < plan.machine.cores.size(); ++i) {
     const Core &core = plan.machine.cores[i];

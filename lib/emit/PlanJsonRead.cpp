@@ -147,7 +147,8 @@ bool fromJSON(const json::Value &e, LoopTensor &t, Path p) {
 bool fromJSON(const json::Value &e, FusedPart &part, Path p) {
   return bool(
       Fields(e, p)("name", part.name)("kind", part.kind)("core", part.core)("type", part.type)(
-          "flops", part.flops)("contraction", part.contraction)("domain", part.domain));
+          "flops", part.flops)("contraction", part.contraction)("domain", part.domain)
+          .maybe("tensors", part.tensors));
 }
 bool fromJSON(const json::Value &e, Operation &op, Path p) {
   return bool(Fields(e, p)("name", op.name)("kind", op.kind)("phase", op.phase)("core", op.core)(
@@ -383,6 +384,11 @@ bool fromJSON(const json::Value &e, Plan &plan, Path p) {
 
 /// lib/emit/PlanJsonCheck.cpp
 bool checkIndices(const Plan &plan, Path p);
+bool checkGraph(const WorkGraph &graph, Path p);
+
+bool readWorkGraph(const json::Value &value, WorkGraph &graph, Path p) {
+  return fromJSON(value, graph, p) && checkGraph(graph, p);
+}
 
 Expected<Plan> planFromJson(StringRef text, StringRef path) {
   Expected<json::Value> value = parseJson(text, path);

@@ -84,13 +84,13 @@ json::Value write(const Operation &op) {
     o["tensors"] = write(op.tensors);
   if (!op.parts.empty())
     o["parts"] = list(op.parts, [](const FusedPart &part) {
-      return json::Value(json::Object{{"name", jsonString(part.name)},
-                                      {"kind", jsonString(part.kind)},
-                                      {"core", name(part.core)},
-                                      {"type", jsonString(part.type)},
-                                      {"flops", part.flops},
-                                      {"contraction", part.contraction},
-                                      {"domain", write(part.domain)}});
+      json::Object one{{"name", jsonString(part.name)}, {"kind", jsonString(part.kind)},
+                       {"core", name(part.core)},       {"type", jsonString(part.type)},
+                       {"flops", part.flops},           {"contraction", part.contraction},
+                       {"domain", write(part.domain)}};
+      if (!part.tensors.empty())
+        one["tensors"] = write(part.tensors);
+      return json::Value(std::move(one));
     });
   if (!op.accesses.empty())
     o["accesses"] = list(op.accesses, [](const TensorAccess &a) {
@@ -354,6 +354,8 @@ double gapOf(const Plan &plan) {
     return 1;
   return std::clamp(1 - small / large, 0.0, 1.0);
 }
+
+json::Value toJson(const WorkGraph &graph) { return write(graph); }
 
 json::Value toJson(const Plan &plan) {
   Metrics metrics = measure(plan);

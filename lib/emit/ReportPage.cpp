@@ -48,10 +48,21 @@ std::string escapeForScript(StringRef text) {
 }
 
 std::string pageOf(Page which, StringRef title, const json::Value &data) {
-  bool one = which == Page::OneDevice;
-  std::string page = (one ? part(kPage_report_html) : part(kPage_placement_html)).str();
+  StringRef html, script;
+  switch (which) {
+  case Page::OneDevice:
+    html = part(kPage_report_html), script = part(kPage_report_js);
+    break;
+  case Page::Placement:
+    html = part(kPage_placement_html), script = part(kPage_placement_js);
+    break;
+  case Page::Mining:
+    html = part(kPage_mining_html), script = part(kPage_mining_js);
+    break;
+  }
+  std::string page = html.str();
   replace(page, "/*accord:style*/", part(kPage_style));
-  replace(page, "//accord:script", one ? part(kPage_report_js) : part(kPage_placement_js));
+  replace(page, "//accord:script", script);
   replace(page, "<!--accord:title-->", escapeHtml(json::fixUTF8(title)));
   replace(page, "<!--accord:data-->", escapeForScript(jsonLine(data)));
   return page;

@@ -86,9 +86,11 @@ struct DesignSpace::Data {
   std::map<std::string, int> termOf; ///< by path; -1 while it is being looked into
 
   std::vector<DesignRequirement> requirements;
-  std::vector<int> conditions; ///< by requirement
+  std::vector<int> conditions;      ///< by requirement
+  std::map<size_t, double> relaxed; ///< by requirement: times its limit
   bool needsArea = false, needsPower = false;
   bool powerKnown = false; ///< every energy is stated or tabulated
+  std::vector<std::string> costNames;
 
   MemoryOrder order; ///< of `working`
   DesignBlock head;
@@ -113,6 +115,12 @@ struct DesignSpace::Data {
   SourceLocation locationOf(const DesignPlace &place) const;
 
   bool holds(const DesignBox &box) const; ///< as many choices as parameters, each there is
+
+  // DesignLimits.cpp
+  /// Which operand of a requirement is its limit.
+  std::optional<size_t> limitOf(size_t requirement) const;
+  /// Whether a requirement is kept, over the box.
+  Span<double> kept(size_t requirement, const DesignBox &box, const DesignFigures &figures) const;
 
   // DesignText.cpp
   std::string textOf(const Design &design, const std::vector<std::string> &comments);

@@ -123,6 +123,16 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
   }
   if (found[0] && found[1] && found[0]->message == found[1]->message)
     return std::vector<Issue>{*found[0]};
+  bool area = false, tdp = false;
+  for (auto [end, which] : {std::pair(ends[0], DesignEnd::Design),
+                            {ends[1], DesignEnd::Design},
+                            {DesignBox{ends[0].low, ends[1].low}, DesignEnd::Best}})
+    if (auto machine = data.machine(end, which); auto *known = std::get_if<Machine>(&machine))
+      area |= known->area.value > 0, tdp |= known->tdp.value > 0;
+  if (area)
+    data.costNames.push_back("area");
+  if (tdp)
+    data.costNames.push_back("tdp");
   return DesignSpace(std::move(made));
 }
 
@@ -181,9 +191,21 @@ std::optional<size_t> DesignSpace::broken(const Design &design, const Machine &m
                         {machine.tdp.value, machine.tdp.value}};
   bool known = data_->holds({design, design});
   for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (!known || data_->terms.nearly(data_->conditions[i], {design, design}, figures).low < 1)
+    if (!known || data_->kept(i, {design, design}, figures).low < 1)
       return i;
   return std::nullopt;
+}
+
+const std::vector<std::string> &DesignSpace::costNames() const { return data_->costNames; }
+
+std::vector<double> DesignSpace::costs(const DesignBox &box) const {
+  std::vector<double> costs;
+  auto made = data_->holds(box) && box.one() ? machine(box.low) : best(box);
+  for (const std::string &name : data_->costNames) {
+    auto *known = std::get_if<Machine>(&made);
+    costs.push_back(!known ? 0 : name == "area" ? known->area.value : known->tdp.value);
+  }
+  return costs;
 }
 
 std::optional<size_t> DesignSpace::broken(const DesignBox &box) const {
@@ -191,7 +213,7 @@ std::optional<size_t> DesignSpace::broken(const DesignBox &box) const {
     return data_->conditions.empty() ? std::nullopt : std::optional<size_t>(0);
   DesignFigures figures = data_->figures(box);
   for (size_t i = 0; i < data_->conditions.size(); ++i)
-    if (data_->terms.nearly(data_->conditions[i], box, figures).high < 1)
+    if (data_->kept(i, box, figures).high < 1)
       return i;
   return std::nullopt;
 }

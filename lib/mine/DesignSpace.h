@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/model/Design.h"
 #include "lib/model/Machine.h"
+#include "lib/support/Dimension.h"
 #include <memory>
 #include <optional>
 #include <variant>
@@ -23,6 +24,14 @@ namespace accord {
 struct DesignRequirement {
   std::string text; ///< as written, or its label
   SourceLocation location;
+};
+
+/// A requirement on a number: `number op limit`, where no parameter changes the limit.
+struct DesignLimit {
+  std::string op; ///< "<=", "<", ">=", ">"
+  double number = 0, limit = 0;
+  Dimension dimension; ///< of both, in base units
+  bool atMost() const { return op[0] == '<'; }
 };
 
 class DesignSpace {
@@ -56,11 +65,25 @@ public:
   /// Of words that the box leaves open: no dataflow (empty), every type of the cores, `either`
   /// spread, and the farthest memory that a core may read.
   std::variant<Machine, Issue> best(const DesignBox &box) const;
+  /// What designs take that is known: "area" (m2), "tdp" (W). Of one design exact; no design of a
+  /// box takes less.
+  const std::vector<std::string> &costNames() const;
+  std::vector<double> costs(const DesignBox &box) const;
   /// A requirement that no design of the box keeps, by intervals of its terms.
   std::optional<size_t> broken(const DesignBox &box) const;
 
+  /// Of a requirement that is one comparison with a limit above 0.
+  std::optional<DesignLimit> limit(size_t requirement, const Design &design,
+                                   const Machine &machine) const;
+  /// From now on such a requirement allows so many times its limit (at least: so many times less);
+  /// 1: as it is written. Not while another thread calls anything.
+  void relax(size_t requirement, double factor);
+
   /// The design as a description: readable, the choices made with a comment each.
   std::string text(const Design &design, const std::vector<std::string> &comments = {}) const;
+
+  /// The whole space in the accel dialect, for certificates.
+  std::string source() const;
 
 private:
   struct Data;

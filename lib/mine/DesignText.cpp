@@ -261,4 +261,11 @@ std::string DesignSpace::text(const Design &design,
   return data_->holds({design, design}) ? data_->textOf(design, comments) : "";
 }
 
+std::string DesignSpace::source() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  data_->written->print(stream, OpPrintingFlags().useLocalScope());
+  return text + "\n";
+}
+
 } // namespace accord

@@ -33,8 +33,10 @@ public:
       whole.low.push_back(0);
       whole.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
     }
-    if (!run.empty())
+    if (!run.empty()) {
+      run.values(designsAmong(run.parameters(), run.options().known));
       open({run.bound(), std::move(whole)});
+    }
     for (unsigned dives = 0; dives < kDives && !run.best() && !boxes.empty(); ++dives)
       if (!dive())
         break;

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 
 namespace accord {
+class Crew;
 
 /// What is known of one design.
 struct Appraisal {
@@ -19,8 +21,9 @@ struct Appraisal {
 /// Values are of an objective that is made least, 0 or more; infinite: the design may not be (a
 /// requirement fails, the step does not fit, no area is known). NaN and less than 0 are taken for
 /// infinite as a value, for 0 as a bound.
-/// With `MiningOptions::threads` above 1 `bound`, `deepen`, `value` and `appraise` are called from
-/// several threads at once; everything else is called from the thread that called the strategy.
+/// With `MiningOptions::threads` above 1, or a crew, `bound`, `deepen`, `value` and `appraise` are
+/// called from several threads at once; everything else is called from the thread that called the
+/// strategy.
 class MiningProblem {
 public:
   virtual ~MiningProblem() = default;
@@ -47,6 +50,10 @@ public:
   /// What a critical-path search asks of a design: by parameter, by how much of the value more of
   /// it could at most help (0: nothing on the critical path waits for it). Empty: not known.
   virtual std::vector<double> waits(const Design &) { return {}; }
+  /// What designs take besides their value, made least too (`mineFront`): names, and as many
+  /// numbers of 0 or more. Of one design exact; no design of a box takes less. Called as `bound`.
+  virtual std::vector<std::string> costNames() { return {}; }
+  virtual std::vector<double> costs(const DesignBox &) { return {}; }
   /// What values depend on besides the parameters (jobs, metric, versions), in any form: a
   /// checkpoint of a problem that says something else is refused.
   virtual std::string digest() { return {}; }
@@ -57,8 +64,11 @@ struct MiningOptions {
   uint64_t bounds = UINT64_MAX;       ///< of `bound`, at most
   uint64_t boxes = uint64_t(1) << 26; ///< held by the exact search, at most; it ends at more
   uint64_t seed = 1;
-  double gap = 0;                          ///< of the exact search: stop when proven so near
+  double gap = 0; ///< of the exact search: stop when proven so near
+  /// That the exact search and `mineFront` value first. Those that are no designs are left out.
+  std::vector<Design> known;
   unsigned threads = 1;                    ///< at most 256; nothing in the result depends on it
+  Crew *crew = nullptr;                    ///< does the work instead of `threads`; nor on that
   const std::atomic<bool> *stop = nullptr; ///< ends at the next round, with what is known
   /// At each moment; the incumbent may be infinite.
   std::function<void(double incumbent, double bound)> progress;
@@ -104,7 +114,8 @@ MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &opt
 /// limit is set, and 600 of them, the best and the latest, in the process.
 MiningResult mineByBayes(MiningProblem &problem, const MiningOptions &options = {});
 
-/// By name: "exact", "exhaustive", "random", "annealing", "wham", "bayes".
+/// By name, done by `MiningOptions::crew` where there is one: "exact", "exhaustive", "random",
+/// "annealing", "wham", "bayes".
 using MiningStrategy = MiningResult (*)(MiningProblem &, const MiningOptions &);
 MiningStrategy miningStrategy(const std::string &name); ///< null: unknown
 std::vector<std::string> miningStrategies();

@@ -35,11 +35,23 @@ Appraisal appraisalOf(MiningProblem &problem, const Design &design, double below
   return known;
 }
 
+std::vector<Design> designsAmong(const std::vector<DesignParameter> &parameters,
+                                 std::vector<Design> designs) {
+  std::erase_if(designs, [&](const Design &design) {
+    bool good = design.size() == parameters.size();
+    for (size_t p = 0; good && p < parameters.size(); ++p)
+      good = design[p] < parameters[p].spelled.size();
+    return !good;
+  });
+  return designs;
+}
+
 MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::string strategy,
                      uint64_t usual)
     : problem_(problem), options_(options),
       limit_(options.evaluations == UINT64_MAX ? usual : options.evaluations), appraised_(INFINITY),
-      workers_(options.threads) {
+      own_(options.crew ? nullptr : threadCrew(options.threads)),
+      crew_(options.crew ? *options.crew : *own_) {
   result_.strategy = std::move(strategy);
   result_.value = INFINITY;
   size_ = designsOf(parameters());
@@ -57,23 +69,24 @@ MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::
   moment(true);
 }
 
+static std::vector<double> boundsOf(const std::vector<Appraisal> &answers) {
+  std::vector<double> bounds;
+  for (const Appraisal &answer : answers)
+    bounds.push_back(answer.bound);
+  return bounds;
+}
+
 std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
-  std::vector<double> found(boxes.size());
-  // Threads are woken for microseconds of work, so they take some at a time.
-  constexpr size_t kStretch = 16;
-  workers_.each((boxes.size() + kStretch - 1) / kStretch, [&](size_t stretch) {
-    for (size_t i = stretch * kStretch; i < std::min(boxes.size(), (stretch + 1) * kStretch); ++i)
-      found[i] = boundOf(problem_, boxes[i]);
-  });
   result_.bounds += boxes.size();
-  return found;
+  return boundsOf(crew_.answers(problem_, {CrewTask::Ask::Bound}, boxes));
 }
 
 std::vector<double> MiningRun::deepen(const std::vector<Design> &designs, unsigned tier) {
-  std::vector<double> found(designs.size());
-  workers_.each(designs.size(), [&](size_t i) { found[i] = deepened(problem_, designs[i], tier); });
-  result_.bounds += designs.size();
-  return found;
+  std::vector<DesignBox> boxes;
+  for (const Design &design : designs)
+    boxes.push_back({design, {}});
+  result_.bounds += boxes.size();
+  return boundsOf(crew_.answers(problem_, {CrewTask::Ask::Deepen, tier}, boxes));
 }
 
 std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
@@ -107,23 +120,21 @@ std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
   std::vector<size_t> counted = unknown(designs), asked;
   counted.resize(std::min<uint64_t>(counted.size(), left()));
   std::vector<Appraisal> found(designs.size(), {INFINITY, INFINITY});
+  std::vector<DesignBox> boxes;
   for (size_t i : counted) {
-    if (auto before = earlier_.find(designs[i]); before != earlier_.end())
+    if (auto before = earlier_.find(designs[i]); before != earlier_.end()) {
       found[i] = before->second;
-    else
-      asked.push_back(i);
-  }
-  // A design that is worth as much as the incumbent may come before it.
-  double below = std::nextafter(result_.value, INFINITY);
-  workers_.each(asked.size(), [&](size_t i) {
-    const Design &design = designs[asked[i]];
-    if (appraises_) {
-      found[asked[i]] = appraisalOf(problem_, design, below);
     } else {
-      double value = valueOf(problem_, design);
-      found[asked[i]] = {value, value};
+      asked.push_back(i);
+      boxes.push_back({designs[i], {}});
     }
-  });
+  }
+  CrewTask task{appraises_ ? CrewTask::Ask::Appraise : CrewTask::Ask::Value};
+  // A design that is worth as much as the incumbent may come before it.
+  task.below = std::nextafter(result_.value, INFINITY);
+  std::vector<Appraisal> answers = crew_.answers(problem_, task, boxes);
+  for (size_t i = 0; i < asked.size(); ++i)
+    found[asked[i]] = answers[i];
   for (size_t i : counted) {
     ++result_.evaluations;
     if (remembers_)

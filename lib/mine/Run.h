@@ -1,7 +1,6 @@
 // What all strategies share: counts and limits, the incumbent, values known, moments.
 #pragma once
-#include "lib/mine/Mine.h"
-#include "lib/mine/Workers.h"
+#include "lib/mine/Crew.h"
 #include <unordered_map>
 
 namespace accord {
@@ -16,6 +15,9 @@ double boundOf(MiningProblem &problem, const DesignBox &box);
 double valueOf(MiningProblem &problem, const Design &design);
 double deepened(MiningProblem &problem, const Design &design, unsigned tier);
 Appraisal appraisalOf(MiningProblem &problem, const Design &design, double below);
+/// Those that choose something there is for each parameter.
+std::vector<Design> designsAmong(const std::vector<DesignParameter> &parameters,
+                                 std::vector<Design> designs);
 
 class MiningRun {
 public:
@@ -87,7 +89,8 @@ private:
   double appraised_;
   std::optional<uint64_t> size_;
   KnownDesigns known_, earlier_;
-  Workers workers_;
+  std::unique_ptr<Crew> own_; ///< where the options name none
+  Crew &crew_;
   MiningResult result_;
 };
 

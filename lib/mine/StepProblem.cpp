@@ -135,6 +135,9 @@ std::string StepProblem::digest() {
   return text;
 }
 
+std::vector<std::string> StepProblem::costNames() { return data_->space.costNames(); }
+std::vector<double> StepProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
+
 double StepProblem::bound(const DesignBox &box) {
   if (!isDesign(data_->space, box.low) || !isDesign(data_->space, box.high) ||
       data_->space.broken(box))

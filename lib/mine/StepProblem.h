@@ -58,6 +58,8 @@ public:
   double value(const Design &design) override;
   Appraisal appraise(const Design &design, double below) override;
   std::vector<double> waits(const Design &design) override;
+  std::vector<std::string> costNames() override; ///< those of the space
+  std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override; ///< version, metric, and sizes of the jobs' steps
   /// Of one job, for tables and reports.
   std::optional<StepValue> step(size_t job, const Design &design);

@@ -7,26 +7,32 @@
 
 namespace accord {
 
-StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) const {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  StepValue never{kNever, kNever, kNever, kNever, false};
-  auto refused = [&](std::vector<Issue> &why) {
-    if (issues)
-      *issues = std::move(why);
-    return never;
-  };
+/// Costs and schedule of the step.
+static std::variant<std::pair<Costs, Schedule>, std::vector<Issue>>
+scheduled(const WorkGraph &graph, const Machine &machine, PriceCache &prices) {
   EstimateOptions options;
-  options.prices = prices_.get();
-  auto priced = estimate(graph(), machine, options);
+  options.prices = &prices;
+  auto priced = estimate(graph, machine, options);
   if (auto *why = std::get_if<std::vector<Issue>>(&priced))
-    return refused(*why);
+    return std::move(*why);
   Costs &costs = std::get<Costs>(priced);
   ScheduleOptions quick;
   quick.effort = 0;
-  auto scheduled = scheduleStep(graph(), machine, costs, quick);
-  if (auto *why = std::get_if<std::vector<Issue>>(&scheduled))
-    return refused(*why);
-  const Schedule &schedule = std::get<Schedule>(scheduled);
+  auto schedule = scheduleStep(graph, machine, costs, quick);
+  if (auto *why = std::get_if<std::vector<Issue>>(&schedule))
+    return std::move(*why);
+  return std::pair(std::move(costs), std::move(std::get<Schedule>(schedule)));
+}
+
+StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  auto found = scheduled(graph(), machine, *prices_);
+  if (auto *why = std::get_if<std::vector<Issue>>(&found)) {
+    if (issues)
+      *issues = std::move(*why);
+    return {kNever, kNever, kNever, kNever, false};
+  }
+  const auto &[costs, schedule] = std::get<std::pair<Costs, Schedule>>(found);
   Seconds step = schedule.step.seconds();
   LivenessOptions peak;
   peak.points = 2;
@@ -37,6 +43,19 @@ StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) co
   value.bytes = static_cast<double>(liveness(graph(), schedule, peak).peak);
   value.fits = machine.memories.empty() || value.bytes <= machine.memories[0].capacity.value;
   return value;
+}
+
+std::optional<Plan> StepWork::planned(const Machine &machine) const {
+  auto found = scheduled(graph(), machine, *prices_);
+  auto *both = std::get_if<std::pair<Costs, Schedule>>(&found);
+  if (!both)
+    return std::nullopt;
+  Plan plan;
+  plan.graph = graph();
+  plan.machine = machine;
+  plan.costs = std::move(both->first);
+  plan.schedule = std::move(both->second);
+  return plan;
 }
 
 } // namespace accord

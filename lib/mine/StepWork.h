@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/cost/PriceCache.h"
 #include "lib/mine/StepProblem.h"
+#include "lib/model/Plan.h"
 #include <memory>
 
 namespace accord {
@@ -53,6 +54,8 @@ public:
   /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
   /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
   StepValue value(const Machine &machine, std::vector<Issue> *issues = nullptr) const;
+  /// Costs and schedule that `value` is of; nothing where it is refused.
+  std::optional<Plan> planned(const Machine &machine) const;
 
 private:
   struct Data;

@@ -1,11 +1,19 @@
-#include "lib/mine/Mine.h"
+#include "lib/mine/Crew.h"
 #include <utility>
 
 namespace accord {
 
+/// With the crew of the options, where they name one.
+template <MiningStrategy strategy>
+static MiningResult together(MiningProblem &problem, const MiningOptions &options) {
+  return options.crew ? options.crew->search(strategy, problem, options)
+                      : strategy(problem, options);
+}
+
 static constexpr std::pair<const char *, MiningStrategy> kStrategies[] = {
-    {"exact", mineExactly},         {"exhaustive", mineExhaustively}, {"random", mineAtRandom},
-    {"annealing", mineByAnnealing}, {"wham", mineByCriticalPath},     {"bayes", mineByBayes},
+    {"exact", together<mineExactly>},       {"exhaustive", together<mineExhaustively>},
+    {"random", together<mineAtRandom>},     {"annealing", together<mineByAnnealing>},
+    {"wham", together<mineByCriticalPath>}, {"bayes", together<mineByBayes>},
 };
 
 MiningStrategy miningStrategy(const std::string &name) {

@@ -33,6 +33,24 @@ struct MiningResult {
   double gap() const { return best && value > 0 ? (value - bound) / value : 0; }
 };
 
+/// One design of a Pareto front.
+struct FrontPoint {
+  Design design;
+  double value = 0;
+  std::vector<double> costs; ///< by `MiningFront::costs`
+};
+
+/// Designs of which none is better than another in everything.
+struct MiningFront {
+  std::vector<std::string> costs; ///< names of what designs take besides their value
+  std::vector<FrontPoint> points; ///< by value
+  /// Every design of the space is in everything at least this share near one of the points; 0: they
+  /// are the whole front. Infinite: nothing is known.
+  double within = 0;
+  uint64_t evaluations = 0, bounds = 0;
+  std::string proof;
+};
+
 /// How a job is placed on devices of a design.
 struct MinedPlacement {
   int64_t devices = 1, tensor = 1, pipeline = 1, data = 1;
@@ -69,6 +87,48 @@ struct MinedAnswer {
   std::optional<MinedDesign> design;
 };
 
+/// Share of a step for which its longest path waits for one resource.
+struct LimitShare {
+  std::string resource; ///< "core mxu", "bandwidth hbm", "kernel floor", "host"
+  double share = 0;
+};
+
+/// What one choice of a parameter is worth. Infinite: no such design may be.
+struct ChoiceWorth {
+  uint32_t choice = 0;
+  double value = 0;      ///< of the design that differs from the best in this alone
+  bool searched = false; ///< for the best of all designs that choose it
+  double best = 0, bound = 0;
+  std::string why; ///< it may not be
+};
+
+/// A requirement, and what more of it would be worth.
+struct RequirementWorth {
+  std::string text;
+  double used = 0;     ///< share of the limit that the best design takes; 0: it is no limit
+  std::string figures; ///< "39.22 mm2 of 50 mm2"
+  /// By `kRelaxed`, searched for as long as before; nothing: not searched.
+  std::optional<MiningResult> relaxed;
+  std::vector<std::string> chosen; ///< by parameter, of the best then
+};
+constexpr double kRelaxed = 1.1;
+
+/// What is found out about the best design.
+struct MiningFindings {
+  std::vector<std::vector<LimitShare>> limits;      ///< by job
+  std::vector<double> waits;                        ///< by parameter; empty: not known
+  std::vector<std::vector<ChoiceWorth>> parameters; ///< by parameter
+  std::vector<RequirementWorth> requirements;
+  /// A machine that is compared with, and the jobs on it that it has room for.
+  std::optional<MinedDesign> reference;
+};
+
+/// The front, its designs as far as files are written of them.
+struct MinedFront {
+  MiningFront front;
+  std::vector<MinedDesign> designs; ///< by point
+};
+
 struct MiningPlan {
   std::string space, size; ///< its name and number of designs
   std::string metric;      ///< "step_time", …
@@ -78,7 +138,9 @@ struct MiningPlan {
   MinedAnswer best;                  ///< of all jobs
   std::vector<MinedAnswer> own;      ///< several jobs: of each alone
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
-  std::string conflict;              ///< a requirement that no design keeps; with its place
+  std::optional<MinedFront> front;
+  MiningFindings findings;
+  std::string conflict; ///< a requirement that no design keeps; with its place
   SourceLocation conflictAt;
   std::vector<std::string> assumptions;
   std::string version;

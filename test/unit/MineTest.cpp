@@ -139,7 +139,10 @@ INSTANTIATE_TEST_SUITE_P(Strategies, MineEvery, testing::ValuesIn(miningStrategi
 
 TEST(Mine, NamesOfStrategies) {
   EXPECT_EQ(miningStrategies().size(), 6u);
-  EXPECT_EQ(miningStrategy("exact"), mineExactly);
+  for (const std::string &name : miningStrategies()) {
+    TableProblem problem(1);
+    EXPECT_EQ(miningStrategy(name)(problem, {}).strategy, name);
+  }
   EXPECT_EQ(miningStrategy("Exact"), nullptr);
 }
 

@@ -1,175 +1,103 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
-#include "lib/mine/StepMemory.h"
-#include "lib/mine/StepProblem.h"
-#include "lib/mine/StepWork.h"
 #include "lib/support/Version.h"
+#include "tools/accord/MineCertificate.h"
+#include "tools/accord/MineJobs.h"
 #include "tools/accord/MinePlacement.h"
+#include "tools/accord/MineReport.h"
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <numeric>
 
 namespace accord {
 namespace {
 
-std::optional<MiningMetric> metricOf(const MineOptions &options, Session &session) {
-  for (MiningMetric metric : {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy,
-                              MiningMetric::AreaTime})
-    if (options.metric == name(metric))
-      return metric;
-  switch (session.job().objective) {
-  case Objective::Throughput:
-  case Objective::StepTime:
-    return MiningMetric::StepTime;
-  case Objective::TdpTime:
-    return MiningMetric::TdpTime;
-  case Objective::Energy:
-    return MiningMetric::Energy;
-  case Objective::Memory:
-  case Objective::Price:
-    break;
-  }
-  session.diagnostics()
-      .error(Code::NotSupported, session.job().objectiveAt,
-             fmt::format("not supported yet: mining for least {}", name(session.job().objective)))
-      .help("say what is made least with --metric");
-  return std::nullopt;
-}
-
 class Mining {
 public:
-  explicit Mining(const MineOptions &options) : options_(options) {}
+  explicit Mining(const MineOptions &options) : options_(options), jobs_(options) {}
 
   int run() {
     auto asked = SolveWatch::asked(options_.limits.gap, options_.limits.timeLimit);
     if (auto *wrong = std::get_if<std::string>(&asked))
       return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
     auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
-    if (int status = prepare(); status != kDone)
+    if (!options_.front.empty()) {
+      auto near = SolveWatch::asked(options_.front, "none");
+      if (!std::holds_alternative<SolveWatch::Asked>(near))
+        return refuse(Code::BadCommandLine,
+                      "--front: expected a share below 1, as in 2% or 0.02, found '" +
+                          options_.front + "'",
+                      options_.session.json, "mine");
+      findings_.front = std::get<SolveWatch::Asked>(near).gap;
+    }
+    findings_.sensitivity = options_.sensitivity;
+    if (int status = jobs_.prepare(); status != kDone)
       return status;
+    if (int status = kDone; !options_.against.empty()) {
+      plan_.findings.reference = jobs_.on(options_.against, status);
+      if (status != kDone)
+        return status;
+    }
     SolveWatch watch("mining", {true, seconds});
     search_.gap = gap;
     search_.seed = options_.seed;
     search_.threads = options_.session.threads;
     search_.stop = watch.stop();
+    search_.crew = options_.crew;
     if (options_.evaluations)
       search_.evaluations = options_.evaluations;
     searchAll();
-    return write();
+    return options_.writes ? write() : kDone;
   }
 
 private:
-  Session &first() { return *sessions_.front(); }
-
-  int prepare() {
-    for (const std::string &file : options_.files) {
-      Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
-      one.file = file;
-      one.elaborate.mines = one.elaborate.clusters = one.elaborate.placement = true;
-      Session &session = *sessions_.emplace_back(std::make_unique<Session>(one));
-      if (!session.prepare())
-        return session.finish(kWrongInput, "mine");
-      if (&session == &first()) {
-        auto space = session.designSpace();
-        if (!space)
-          return session.finish(kWrongInput, "mine");
-        space_ = std::make_unique<DesignSpace>(std::move(*space));
-        auto metric = metricOf(options_, session);
-        if (!metric)
-          return session.finish(kWrongInput, "mine");
-        metric_ = *metric;
-      }
-      if (!addJob(session))
-        return session.finish(kWrongInput, "mine");
-    }
-    return kDone;
-  }
-
-  /// The job, for each micro-batch and recomputation that it offers.
-  bool addJob(Session &session) {
-    SingleDeviceRequest request = session.request();
-    MiningJob &job = jobs_.emplace_back();
-    placed_.emplace_back();
-    // Each has a file of its own name.
-    job.name = session.job().name;
-    auto taken = [&](const std::string &name) {
-      return name == "best" || std::any_of(jobs_.begin(), jobs_.end() - 1,
-                                           [&](const MiningJob &one) { return one.name == name; });
-    };
-    for (int number = 2; taken(job.name); ++number)
-      job.name = fmt::format("{}_{}", session.job().name, number);
-    job.batch = request.batch;
-    if (session.minesCluster() && session.spaceName() != space_->name()) {
-      session.diagnostics()
-          .error(Code::NotSupported, session.job().targetAt,
-                 fmt::format("'{}' is mined, but the devices of this cluster are '{}'",
-                             space_->name(), session.spaceName()))
-          .help("let all files train on devices of one accelerator");
-      return false;
-    }
-    if (session.minesCluster())
-      return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
-    for (int64_t microbatch : request.microbatches)
-      for (const std::string &policy : request.recomputes) {
-        if (request.batch % microbatch != 0)
-          continue;
-        auto work = request.instantiate(microbatch, request.batch / microbatch, policy);
-        if (auto *issue = std::get_if<Issue>(&work)) {
-          session.report(*issue);
-          return false;
-        }
-        job.ways.push_back({fmt::format("micro-batch {}{}", microbatch,
-                                        policy == "none" ? "" : ", recompute " + policy),
-                            std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
-      }
-    if (!job.ways.empty())
-      return true;
-    session.diagnostics().error(
-        Code::BatchNotDivisible, session.job().microbatchAt,
-        fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
-    return false;
-  }
-
   void searchAll() {
     MiningStrategy strategy = miningStrategy(options_.strategy);
-    plan_.space = space_->name();
-    plan_.size = space_->size();
-    plan_.metric = name(metric_);
-    plan_.parameters = space_->parameters();
+    plan_.space = jobs_.space().name();
+    plan_.size = jobs_.space().size();
+    plan_.metric = name(jobs_.metric());
+    plan_.parameters = jobs_.space().parameters();
     plan_.version = kVersion;
-    for (const DesignRequirement &requirement : space_->requirements())
+    for (const DesignRequirement &requirement : jobs_.space().requirements())
       plan_.requirements.push_back(requirement.text);
     bool several = jobs_.size() > 1, ratio = several && options_.blend == "worst_ratio";
     if (several)
       plan_.blend = options_.blend;
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
-      auto alone = problemOf({j}, MiningBlend::Sum);
-      MinedAnswer answer{strategy(*alone, kept("." + jobs_[j].name)), {}};
+      const std::string &name = jobs_.jobs()[j].name;
+      auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
+      MinedAnswer answer{strategy(*alone, kept("." + name)), {}};
       if (answer.result.best) {
-        jobs_[j].best = answer.result.value;
-        answer.design = designed(jobs_[j].name, *alone, {j}, *answer.result.best);
+        jobs_.best(j, answer.result.value);
+        answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
       }
       plan_.own.push_back(std::move(answer));
     }
-    std::vector<size_t> all(jobs_.size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    auto made = problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+    std::vector<size_t> all = jobs_.all();
+    auto made = jobs_.problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
     MiningProblem &problem = *made;
     plan_.best.result = strategy(problem, kept(""));
+    if (const auto &best = plan_.best.result.best)
+      plan_.best.design =
+          jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
+    else
+      jobs_.explain(plan_);
     chosen_.resize(jobs_.size());
-    if (const auto &best = plan_.best.result.best) {
-      plan_.best.design = designed(several ? "common" : jobs_.front().name, problem, all, *best);
-      for (size_t j = 0; j < jobs_.size(); ++j)
-        if (placed_[j])
-          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
-    } else {
-      explain();
-    }
+    for (size_t j = 0; plan_.best.result.best && j < jobs_.size(); ++j)
+      if (jobs_.placed(j))
+        chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *plan_.best.result.best);
+    if (plan_.best.result.best)
+      addFindings(plan_,
+                  {jobs_.space(), problem, search_,
+                   [&](const std::string &name, const Design &design) {
+                     return jobs_.designed(name, problem, all, design);
+                   },
+                   [&](const Design &design) { return jobs_.limits(problem, design); },
+                   [&](const Design &design) { return jobs_.unfit(problem, design); }},
+                  findings_);
     if (!options_.compare)
       return;
     MiningOptions equal = search_;
@@ -178,54 +106,9 @@ private:
       if (other != options_.strategy) {
         MinedAnswer answer{miningStrategy(other)(problem, equal), {}};
         if (answer.result.best)
-          answer.design = designed(other, problem, all, *answer.result.best);
+          answer.design = jobs_.designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
-  }
-
-  /// Of these jobs.
-  std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, MiningBlend blend) {
-    std::vector<MiningJob> jobs;
-    std::vector<PlacedShare> shares;
-    bool placed = false;
-    for (size_t j : of) {
-      const MiningJob &job = jobs_[j];
-      jobs.push_back(job);
-      PlacedShare share{placed_[j], nullptr, job.weight, job.best};
-      if (!placed_[j])
-        share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
-      shares.push_back(std::move(share));
-      placed |= placed_[j] != nullptr;
-    }
-    if (placed)
-      return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, blend);
-    return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, blend);
-  }
-
-  /// Of the problem's job `i`, which is ours of number `j`.
-  std::optional<MinedStep> stepOf(MiningProblem &problem, size_t i, size_t j,
-                                  const Design &design) {
-    const MiningJob &job = jobs_[j];
-    if (placed_[j]) {
-      auto best = static_cast<PlacedProblem &>(problem).placed(i, design);
-      return best ? std::optional(minedStep(job.name, job.batch, *best)) : std::nullopt;
-    }
-    std::optional<StepValue> step;
-    if (auto *steps = dynamic_cast<StepProblem *>(&problem))
-      step = steps->step(i, design);
-    else
-      step = StepProblem(*space_, {job}, metric_).step(0, design);
-    if (!step)
-      return std::nullopt;
-    return MinedStep{job.name,
-                     job.ways[step->way].label,
-                     job.batch,
-                     step->step,
-                     step->joules,
-                     step->bytes,
-                     step->value,
-                     0,
-                     {}};
   }
 
   /// The search with its files.
@@ -240,7 +123,7 @@ private:
 
   /// What kept a search from its work, or its files from being written.
   bool troubles() {
-    Diagnostics &diags = first().diagnostics();
+    Diagnostics &diags = jobs_.first().diagnostics();
     std::vector<const MiningResult *> all{&plan_.best.result};
     for (const MinedAnswer &own : plan_.own)
       all.push_back(&own.result);
@@ -255,72 +138,6 @@ private:
     return refused;
   }
 
-  /// A requirement that the whole space breaks.
-  void explain() {
-    DesignBox all;
-    for (const DesignParameter &parameter : space_->parameters()) {
-      all.low.push_back(0);
-      all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
-    }
-    if (auto broken = space_->broken(all)) {
-      plan_.conflict = "'" + space_->requirements()[*broken].text + "'";
-      plan_.conflictAt = space_->requirements()[*broken].location;
-      return;
-    }
-    auto most = space_->best(all);
-    auto *machine = std::get_if<Machine>(&most);
-    if (!machine || machine->memories.empty())
-      return;
-    if (metric_ == MiningMetric::TdpTime && !(machine->tdp.value > 0))
-      plan_.conflict = "what tdp_time needs: state 'technology', or 'tdp' of its power";
-    if (metric_ == MiningMetric::AreaTime && !(machine->area.value > 0))
-      plan_.conflict = "what area_time needs: state 'area'";
-    for (size_t j = 0; j < jobs_.size(); ++j) {
-      const MiningJob &job = jobs_[j];
-      if (placed_[j] && plan_.conflict.empty()) {
-        std::string why = placementConflict(*sessions_[j], *machine, metric_, plan_.conflictAt);
-        if (!why.empty())
-          plan_.conflict = fmt::format("limits of '{}': {}", job.name, why);
-      }
-      if (placed_[j])
-        continue;
-      double least = INFINITY, room = machine->memories[0].capacity.value;
-      for (const MiningWay &way : job.ways)
-        least = std::min(least, leastPeak(way.work->graph()));
-      if (least > room)
-        plan_.conflict =
-            fmt::format("'{}' in device memory: {} at least, '{}' has {} at most", job.name,
-                        formatBytes(least), machine->memories[0].name, formatBytes(room));
-    }
-  }
-
-  /// `of`: the problem's jobs, as numbers of ours.
-  MinedDesign designed(const std::string &name, MiningProblem &problem,
-                       const std::vector<size_t> &of, const Design &design) {
-    MinedDesign mined;
-    mined.name = name;
-    auto machine = space_->machine(design);
-    if (auto *known = std::get_if<Machine>(&machine))
-      mined.machine = std::move(*known);
-    for (size_t i = 0; i < design.size(); ++i)
-      mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
-    std::string text, clusters;
-    for (size_t i = 0; i < of.size(); ++i) {
-      auto step = stepOf(problem, i, of[i], design);
-      if (!step)
-        continue;
-      step->ownBest = of.size() > 1 ? jobs_[of[i]].best : 0;
-      text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step,
-                          step->batch, step->way);
-      mined.steps.push_back(std::move(*step));
-      std::string cluster = sessions_[of[i]]->program().clusterText();
-      if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
-        clusters += "\n" + cluster;
-    }
-    mined.text = text + space_->text(design) + clusters;
-    return mined;
-  }
-
   /// A folder for each job of the best design that is placed on a cluster.
   bool placements() {
     if (!plan_.best.design)
@@ -330,10 +147,10 @@ private:
         continue;
       std::string folder = options_.session.output + "/placement";
       if (jobs_.size() > 1)
-        folder += "-" + jobs_[j].name;
-      if (!writeMinedPlacement(*sessions_[j], plan_.best.design->machine, *chosen_[j], metric_,
-                               folder)) {
-        failed_ = sessions_[j].get();
+        folder += "-" + jobs_.jobs()[j].name;
+      if (!writeMinedPlacement(jobs_.session(j), plan_.best.design->machine, *chosen_[j],
+                               jobs_.metric(), folder)) {
+        failed_ = &jobs_.session(j);
         return false;
       }
     }
@@ -341,29 +158,32 @@ private:
   }
 
   int write() {
-    Diagnostics &diags = first().diagnostics();
+    Diagnostics &diags = jobs_.first().diagnostics();
     if (troubles())
-      return first().finish(kWrongInput, "mine");
+      return jobs_.first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
     if (std::error_code problem = llvm::sys::fs::create_directories(folder)) {
       diags.error(Code::CannotWrite, {},
                   fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
-      return first().finish(kWrongInput, "mine");
+      return jobs_.first().finish(kWrongInput, "mine");
     }
     llvm::json::Value document = toJson(plan_);
     bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
               writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
+    ok = ok && writeFindings(diags, folder, plan_);
     for (const MinedAnswer &answer : plan_.own)
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
+    ok = ok &&
+         writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_, diags);
     if (!ok)
-      return first().finish(kWrongInput, "mine");
-    for (const std::unique_ptr<Session> &session : sessions_) // what pins said of layers
-      if (session->diagnostics().hasErrors())
-        return session->finish(kWrongInput, "mine");
+      return jobs_.first().finish(kWrongInput, "mine");
+    for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
+      if (jobs_.session(j).diagnostics().hasErrors())
+        return jobs_.session(j).finish(kWrongInput, "mine");
     if (!placements())
       return failed_->finish(kWrongInput, "mine");
     if (options_.session.json)
@@ -371,19 +191,15 @@ private:
     else
       llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(),
                                     TextStyle::of(llvm::outs()));
-    return first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
+    return jobs_.first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
   }
 
   const MineOptions &options_;
-  std::vector<std::unique_ptr<Options>> own_;
-  std::vector<std::unique_ptr<Session>> sessions_; ///< the first one's space is mined
-  std::unique_ptr<DesignSpace> space_;
-  MiningMetric metric_ = MiningMetric::StepTime;
-  std::vector<MiningJob> jobs_;
-  std::vector<std::shared_ptr<const PlacedWork>> placed_; ///< by job; null: on one device
-  std::vector<std::optional<PlacedBest>> chosen_;         ///< by job, on the best design
+  MineJobs jobs_;
+  std::vector<std::optional<PlacedBest>> chosen_; ///< by job, on the best design
   Session *failed_ = nullptr;
   MiningOptions search_;
+  MineReportOptions findings_;
   MiningPlan plan_;
 };
 

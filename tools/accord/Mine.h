@@ -4,6 +4,7 @@
 #include "tools/accord/Session.h"
 
 namespace accord {
+class Crew;
 
 struct MineOptions {
   std::vector<std::string> files;
@@ -13,6 +14,10 @@ struct MineOptions {
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
   bool compare = false;
+  std::string front, against; ///< a share; a machine that is compared with
+  bool sensitivity = false;
+  Crew *crew = nullptr; ///< several processes; null: threads of this one
+  bool writes = true;   ///< false: another process does
 };
 
 /// The exit status.

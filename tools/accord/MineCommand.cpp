@@ -1,7 +1,7 @@
 // accord mine: the best design of a space for training jobs.
 #include "lib/mine/Mine.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Mine.h"
+#include "tools/accord/Ranks.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,6 +41,19 @@ void addMine(CLI::App &app, int &status) {
                       "Of exact: a file of the designs valued so far, written now and then");
   command->add_option("--resume", options->resume,
                       "Of exact: go on from such a file; the answer is that of an unbroken search");
+  command
+      ->add_option("--front", options->front,
+                   "Also the designs of which none is better than another in objective, area and "
+                   "TDP, so many that each design of the space is so near one of them (default: "
+                   "1%; 0: all); takes longer than the search itself")
+      ->expected(0, 1)
+      ->default_str("1%");
+  command->add_flag("--sensitivity", options->sensitivity,
+                    "Also the best design with each choice of each parameter, and with each limit "
+                    "relaxed by 10 %; a search for each");
+  command->add_option("--against", options->against,
+                      "A machine that the best design is compared with in the report: a name, or "
+                      "FILE.accel[:NAME]");
   command->add_option("--seed", options->seed, "Of the strategies that draw")
       ->capture_default_str();
   command->add_option("--batch", options->session.elaborate.batch,
@@ -69,7 +82,8 @@ void addMine(CLI::App &app, int &status) {
                       "written; it then depends on the machine (default: none)");
   command
       ->add_option("-o,--output", options->session.output,
-                   "Folder for mine.json, best.accel, one .accel for each job, convergence.csv")
+                   "Folder for mine.json, report.html, best.accel, one .accel for each job, "
+                   "convergence.csv, front")
       ->capture_default_str();
   addJson(*command, options->session.json);
   command->footer(
@@ -77,8 +91,9 @@ void addMine(CLI::App &app, int &status) {
       "         accord mine bert.dnn resnet.dnn --space my.accel --compare\n"
       "Several jobs: the best design of each alone, then the one whose worst job is "
       "nearest to its own best.\n"
-      "Ctrl-C writes the best design so far, with its gap.");
-  command->callback([options, &status] { status = mine(*options); });
+      "Ctrl-C writes the best design so far, with its gap.\n"
+      "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
+  command->callback([options, &status] { status = mineOnRanks(*options); });
 }
 
 } // namespace accord

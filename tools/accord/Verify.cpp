@@ -6,6 +6,7 @@
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
+#include "tools/accord/VerifyMining.h"
 #include "tools/accord/VerifySchedule.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -24,15 +25,18 @@ llvm::json::Array strings(const std::vector<std::string> &texts) {
 }
 
 int verifyCommand(const std::string &path, const std::string &solver, bool json) {
-  auto scheduled = scheduleFileOf(path);
-  bool placed = !scheduled && holdsPlacement(path);
+  bool mined = holdsMining(path);
+  auto scheduled = mined ? std::nullopt : scheduleFileOf(path);
+  bool placed = !mined && !scheduled && holdsPlacement(path);
   auto placement = placed ? readPlacement(path, json, "verify") : std::nullopt;
   if (placement && !readPlacementPaths(*placement, path, json, "verify"))
     return kWrongInput;
-  auto plan = scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
-  if (!scheduled && !plan && !placement)
+  auto plan = mined || scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
+  auto mining = mined ? verifyMining(path, json) : std::nullopt;
+  if (!scheduled && !plan && !placement && !mining)
     return kWrongInput;
-  Verification proof = scheduled   ? verifySchedule(*scheduled, solver)
+  Verification proof = mining      ? std::move(*mining)
+                       : scheduled ? verifySchedule(*scheduled, solver)
                        : placement ? verifyPlacement(*placement)
                                    : verify(*plan);
   if (plan && proof.holds())
@@ -77,7 +81,10 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
   }
   if (!json)
     llvm::outs() << fmt::format(
-        "the {} {}\n", scheduled ? "schedule" : "plan",
+        "the {} {}\n",
+        mined       ? "mining"
+        : scheduled ? "schedule"
+                    : "plan",
         proof.holds() ? "holds" : fmt::format("does not hold: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
@@ -92,7 +99,7 @@ void addVerify(CLI::App &app, int &status) {
       app.add_subcommand("verify", "Check a plan and its certificate independently");
   command
       ->add_option("plan", *path,
-                   "A folder that `accord compile` or `accord schedule` wrote, a plan.json, or "
+                   "A folder that `accord compile`, `mine` or `schedule` wrote, a plan.json, or "
                    "a schedule in the plan dialect (.mlir)")
       ->required();
   command->add_option("--solver", *solver,

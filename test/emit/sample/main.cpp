@@ -14,6 +14,7 @@
 using namespace accord;
 
 void writePlacements(const std::string &folder);
+void writeMining(const std::string &folder);
 
 int main(int argc, char **argv) {
   if (argc != 2)
@@ -72,5 +73,6 @@ int main(int argc, char **argv) {
                      "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
   write("hostile.html", toReport(plan));
   writePlacements(folder);
+  writeMining(folder);
   return 0;
 }

@@ -1,0 +1,287 @@
+#include "lib/emit/MiningCertificate.h"
+#include "lib/emit/JsonLists.h"
+#include "lib/emit/PlanJson.h"
+#include "lib/emit/StrictFields.h"
+#include "lib/model/Check.h"
+#include "lib/support/JsonParse.h"
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace llvm;
+namespace accord {
+namespace {
+
+using json::Path;
+
+json::Value finite(double value) {
+  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
+}
+json::Value write(const Design &design) { return ids(design); }
+
+/// Null is infinite.
+bool readValue(const json::Value &value, Path at, double &out) {
+  if (value.getAsNull()) {
+    out = INFINITY;
+    return true;
+  }
+  return StrictFields::readNumber(value, at, out);
+}
+
+bool readText(const json::Value &value, Path at, std::string &out) {
+  auto text = value.getAsString();
+  if (!text)
+    at.report("expected string");
+  else
+    out = text->str();
+  return text.has_value();
+}
+
+bool readDesign(const json::Value &value, Path at, const MiningClaim &claim, Design &out) {
+  if (!StrictFields::readList(value, at, out, [](const json::Value &one, Path p, uint32_t &place) {
+        int64_t wide = 0;
+        bool ok = StrictFields::readInteger(one, p, wide, 0, 1 << 30);
+        place = static_cast<uint32_t>(wide);
+        return ok;
+      }))
+    return false;
+  bool fits = out.size() == claim.parameters.size();
+  for (size_t i = 0; fits && i < out.size(); ++i)
+    fits = out[i] < claim.parameters[i].spelled.size();
+  if (!fits)
+    at.report("no such design");
+  return fits;
+}
+
+bool readParameter(const json::Value &value, Path at, DesignParameter &out) {
+  return StrictFields(value, at)
+      .text("name", out.name)
+      .list("values", out.spelled, readText)
+      .check("values", !out.spelled.empty(), "nothing to choose from")
+      .end();
+}
+
+bool readWay(const json::Value &value, Path at, ClaimedWay &out) {
+  return StrictFields(value, at)
+      .text("way", out.label)
+      .read("graph",
+            [&](const json::Value &graph, Path p) {
+              if (!readWorkGraph(graph, out.graph, p))
+                return false;
+              if (check(out.graph).empty())
+                return true;
+              p.report("its operations, values and regions do not fit together");
+              return false;
+            })
+      .end();
+}
+
+bool readJob(const json::Value &value, Path at, ClaimedJob &out) {
+  return StrictFields(value, at)
+      .text("name", out.name)
+      .integer("batch", out.batch, 1)
+      .number("weight", out.weight)
+      .read("best", [&](const json::Value &best, Path p) { return readValue(best, p, out.best); })
+      .list("ways", out.ways, readWay)
+      .check("ways", !out.ways.empty(), "a job without work")
+      .end();
+}
+
+bool readAnswer(const json::Value &value, Path at, const MiningClaim &claim, ClaimedAnswer &out) {
+  return StrictFields(value, at)
+      .text("name", out.name)
+      .list("jobs", out.jobs,
+            [&](const json::Value &one, Path p, size_t &job) {
+              int64_t wide = 0;
+              bool ok = StrictFields::readInteger(one, p, wide, 0,
+                                                  static_cast<int64_t>(claim.jobs.size()) - 1);
+              job = static_cast<size_t>(wide);
+              return ok;
+            })
+      .check("jobs", !out.jobs.empty(), "an answer of no job")
+      .read(
+          "winner",
+          [&](const json::Value &one, Path p) {
+            return readDesign(one, p, claim, out.winner.emplace());
+          },
+          /*needed=*/false)
+      .read("value", [&](const json::Value &one, Path p) { return readValue(one, p, out.value); })
+      .read("bound", [&](const json::Value &one, Path p) { return readValue(one, p, out.bound); })
+      .list("survivors", out.survivors,
+            [&](const json::Value &one, Path p, ClaimedSurvivor &survivor) {
+              return StrictFields(one, p)
+                  .read("design",
+                        [&](const json::Value &design, Path q) {
+                          return readDesign(design, q, claim, survivor.design);
+                        })
+                  .read("value", [&](const json::Value &worth,
+                                     Path q) { return readValue(worth, q, survivor.value); })
+                  .end();
+            })
+      .end();
+}
+
+bool readClaim(const json::Value &value, Path at, MiningClaim &out) {
+  int64_t schema = 0;
+  return StrictFields(value, at)
+      .integer("schema", schema, 1, 1)
+      .text("version", out.version)
+      .text("metric", out.metric)
+      .check("metric",
+             is_contained({"step_time", "tdp_time", "energy", "area_time"}, StringRef(out.metric)),
+             "unknown metric")
+      .text("blend", out.blend)
+      .check("blend", is_contained({"", "sum", "worst_ratio"}, StringRef(out.blend)),
+             "unknown blend")
+      .list("parameters", out.parameters, readParameter)
+      .list("jobs", out.jobs, readJob)
+      .list("answers", out.answers,
+            [&](const json::Value &one, Path p, ClaimedAnswer &answer) {
+              return readAnswer(one, p, out, answer);
+            })
+      .check("answers", !out.answers.empty(), "no answer")
+      .end();
+}
+
+Error differs(StringRef path, const std::string &what, const std::string &here,
+              const std::string &there) {
+  return createStringError("%s: %s is %s, in %s it is %s", path.str().c_str(), what.c_str(),
+                           here.c_str(), kMiningCertificate, there.c_str());
+}
+
+std::string numberOr(const json::Value *value) {
+  if (!value || value->getAsNull())
+    return "none";
+  auto number = value->getAsNumber();
+  return number ? fmt::format("{}", *number) : "no number";
+}
+std::string numberOr(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "none";
+}
+
+/// One search of mine.json against one answer.
+Error agrees(const MiningClaim &claim, const ClaimedAnswer &answer, const json::Object &mined,
+             StringRef path) {
+  const json::Object *search = mined.getObject("search");
+  for (auto [key, value] : {std::pair("value", answer.value), std::pair("bound", answer.bound)}) {
+    std::string here = numberOr(search ? search->get(key) : nullptr), there = numberOr(value);
+    if (here != there)
+      return differs(path, fmt::format("the {} of '{}'", key, answer.name), here, there);
+  }
+  const json::Object *design = mined.getObject("design"),
+                     *chosen = design ? design->getObject("chosen") : nullptr;
+  if ((chosen != nullptr) != answer.winner.has_value())
+    return differs(path, fmt::format("the design of '{}'", answer.name),
+                   chosen ? "there" : "not there", chosen ? "not there" : "there");
+  for (size_t i = 0; chosen && i < claim.parameters.size(); ++i) {
+    const DesignParameter &parameter = claim.parameters[i];
+    std::string here = chosen->getString(parameter.name).value_or("").str(),
+                there = parameter.spelled[(*answer.winner)[i]];
+    if (here != there)
+      return differs(path, fmt::format("'{}' of '{}'", parameter.name, answer.name),
+                     "'" + here + "'", "'" + there + "'");
+  }
+  return Error::success();
+}
+
+} // namespace
+
+json::Value toJson(const MiningClaim &claim) {
+  return json::Object{
+      {"schema", 1},
+      {"version", jsonString(claim.version)},
+      {"metric", claim.metric},
+      {"blend", claim.blend},
+      {"parameters", list(claim.parameters,
+                          [](const DesignParameter &parameter) {
+                            return json::Value(
+                                json::Object{{"name", jsonString(parameter.name)},
+                                             {"values", strings(parameter.spelled)}});
+                          })},
+      {"jobs", list(claim.jobs,
+                    [](const ClaimedJob &job) {
+                      return json::Value(json::Object{
+                          {"name", jsonString(job.name)},
+                          {"batch", job.batch},
+                          {"weight", job.weight},
+                          {"best", finite(job.best)},
+                          {"ways", list(job.ways, [](const ClaimedWay &way) {
+                             return json::Value(json::Object{{"way", jsonString(way.label)},
+                                                             {"graph", toJson(way.graph)}});
+                           })}});
+                    })},
+      {"answers", list(claim.answers, [](const ClaimedAnswer &answer) {
+         json::Object o{
+             {"name", jsonString(answer.name)},
+             {"jobs",
+              list(answer.jobs, [](size_t job) { return json::Value(static_cast<int64_t>(job)); })},
+             {"value", finite(answer.value)},
+             {"bound", finite(answer.bound)},
+             {"survivors", list(answer.survivors, [](const ClaimedSurvivor &survivor) {
+                return json::Value(json::Object{{"design", write(survivor.design)},
+                                                {"value", finite(survivor.value)}});
+              })}};
+         if (answer.winner)
+           o["winner"] = write(*answer.winner);
+         return json::Value(std::move(o));
+       })}};
+}
+
+Expected<MiningClaim> miningClaimFrom(StringRef text, StringRef path) {
+  Expected<json::Value> value = parseJson(text, path);
+  if (!value)
+    return value.takeError();
+  Path::Root root("certificate");
+  MiningClaim claim;
+  if (readClaim(*value, root, claim))
+    return claim;
+  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
+}
+
+Error agrees(const MiningClaim &claim, const std::string &space,
+             const std::vector<std::string> &requirements, StringRef mined, StringRef path) {
+  Expected<json::Value> value = parseJson(mined, path);
+  if (!value)
+    return value.takeError();
+  const json::Object *o = value->getAsObject(), *where = o ? o->getObject("space") : nullptr;
+  if (!where)
+    return createStringError("%s: not what 'accord mine' writes: it has no 'space'",
+                             path.str().c_str());
+  std::string named = where->getString("name").value_or("").str();
+  if (named != space)
+    return differs(path, "the space", "'" + named + "'", "'" + space + "'");
+  auto textOf = [](const json::Array *all) {
+    return all ? jsonLine(json::Value(json::Array(*all))) : std::string("none");
+  };
+  std::string here = textOf(where->getArray("requirements")),
+              there = jsonLine(json::Value(strings(requirements)));
+  if (here != there)
+    return differs(path, "what is required", here, there);
+  json::Array parameters = list(claim.parameters, [](const DesignParameter &parameter) {
+    return json::Value(
+        json::Object{{"name", jsonString(parameter.name)}, {"values", strings(parameter.spelled)}});
+  });
+  here = textOf(where->getArray("parameters")),
+  there = jsonLine(json::Value(std::move(parameters)));
+  if (here != there)
+    return differs(path, "what is chosen among", here, there);
+  const json::Object *objective = o->getObject("objective");
+  here = objective ? objective->getString("name").value_or("").str() : "";
+  there = claim.blend == "worst_ratio" ? "worst_ratio of " + claim.metric : claim.metric;
+  if (here != there)
+    return differs(path, "the objective", "'" + here + "'", "'" + there + "'");
+  const json::Array *own = o->getArray("own");
+  size_t alone = own ? own->size() : 0;
+  if (alone + 1 != claim.answers.size())
+    return differs(path, "the number of searches", fmt::format("{}", alone + 1),
+                   fmt::format("{}", claim.answers.size()));
+  for (size_t i = 0; i < claim.answers.size(); ++i) {
+    const json::Object *one = i < alone ? (*own)[i].getAsObject() : o;
+    if (!one)
+      return createStringError("%s: expected object", path.str().c_str());
+    if (Error error = agrees(claim, claim.answers[i], *one, path))
+      return error;
+  }
+  return Error::success();
+}
+
+} // namespace accord

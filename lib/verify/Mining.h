@@ -1,0 +1,76 @@
+// Proves again what a mining claims: its winner, and that no design of the space is worth less.
+#pragma once
+#include "lib/model/Check.h"
+#include "lib/model/Costs.h"
+#include "lib/model/Machine.h"
+#include "lib/model/MiningClaim.h"
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <variant>
+
+namespace accord {
+
+/// The machines of a space, as a verifier asks for them.
+class ClaimedMachines {
+public:
+  virtual ~ClaimedMachines() = default;
+  /// With area and design power, by numbers alone: some that are no machines come, too. Null: none.
+  /// Until the next call.
+  virtual const Machine *nearly(const Design &design) = 0;
+  /// As a description of it alone is read.
+  virtual std::variant<Machine, std::string> exactly(const Design &design) = 0;
+  /// The words of a requirement that it does not keep.
+  virtual std::optional<std::string> broken(const Design &design, const Machine &machine) = 0;
+};
+
+/// Prices of a way's operations on a machine by its own cost model; nothing where it has none.
+using ClaimedPrices =
+    std::function<std::optional<Costs>(size_t job, size_t way, const Machine &machine)>;
+
+/// How many designs of the space are not worth less than the bound, and why not.
+struct MiningProof {
+  uint64_t designs = 0;
+  uint64_t refused = 0;     ///< break a requirement, or are no machine
+  uint64_t byWork = 0;      ///< by arithmetic, compulsory bytes, dependences and device memory
+  uint64_t byPrices = 0;    ///< with the prices of the cost model
+  uint64_t bySearch = 0;    ///< a plan below the bound is not ruled out; the search found none
+  double proven = INFINITY; ///< no design is worth less, by what is proved here
+};
+
+/// Designs that `provesBound` would not rule out.
+struct OpenDesign {
+  Design design;
+  double floor = 0; ///< it is not worth less
+};
+
+class MiningVerifier {
+public:
+  /// Spaces of more designs are not enumerated.
+  static constexpr uint64_t kMostDesigns = 10'000'000;
+
+  /// All of them outlive it.
+  MiningVerifier(const MiningClaim &claim, ClaimedMachines &machines, ClaimedPrices prices);
+  ~MiningVerifier();
+
+  /// Nothing: more than 2^63 - 1.
+  std::optional<uint64_t> designs() const;
+  /// Designs whose worth is not proved to be `answer.bound` or more; counts into `proof` all but
+  /// those.
+  std::vector<OpenDesign> open(const ClaimedAnswer &answer, MiningProof &proof);
+  /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with
+  /// such a value.
+  std::vector<Issue> proveBound(const ClaimedAnswer &answer, MiningProof &proof);
+  /// What the metric makes of a step.
+  double worth(const Machine &machine, double step, double joules) const;
+  /// Of the jobs of an answer, given the value of each.
+  double blended(const ClaimedAnswer &answer, const std::vector<double> &values) const;
+  /// How a design is named in messages: "mxu.count 6, vpu.count 1".
+  std::string name(const Design &design) const;
+
+private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+} // namespace accord

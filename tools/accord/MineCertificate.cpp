@@ -1,0 +1,167 @@
+#include "tools/accord/MineCertificate.h"
+#include "lib/emit/Certificate.h"
+#include "lib/emit/JsonText.h"
+#include "lib/emit/MiningCertificate.h"
+#include "lib/emit/MiningSpace.h"
+#include "lib/emit/PlanJson.h"
+#include "lib/mine/StepWork.h"
+#include "lib/place/SingleDevice.h"
+#include "lib/support/Version.h"
+#include "tools/accord/Session.h"
+#include "tools/accord/VerifyMining.h"
+#include "llvm/Support/FileSystem.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace accord {
+namespace {
+
+bool proves(const MiningResult &result) {
+  return result.strategy == "exact" || result.strategy == "exhaustive";
+}
+
+ClaimedAnswer claimed(const std::string &name, std::vector<size_t> jobs,
+                      const MiningResult &result) {
+  ClaimedAnswer answer;
+  answer.name = name, answer.jobs = std::move(jobs);
+  answer.winner = result.best;
+  answer.value = result.best ? result.value : INFINITY;
+  answer.bound = result.bound;
+  return answer;
+}
+
+class Certifier {
+public:
+  Certifier(const std::string &folder, const DesignSpace &space, const std::vector<MiningJob> &jobs,
+            MiningMetric metric, const MiningPlan &plan, Diagnostics &diags)
+      : folder_(folder), space_(space), jobs_(jobs), metric_(metric), plan_(plan), diags_(diags) {}
+
+  bool write() {
+    for (const char *old : {kMiningCertificate, kMiningSpace})
+      llvm::sys::fs::remove(folder_ + "/" + old);
+    if (!proves(plan_.best.result) || plan_.best.result.refused)
+      return true;
+    for (const MiningJob &job : jobs_) // placed on a cluster: its placement has a certificate
+      if (job.ways.empty())
+        return true;
+    gather();
+    if (!addSurvivors())
+      return false;
+    if (!make(folder_ + "/certificate"))
+      return false;
+    if (!writeFile(diags_, folder_ + "/" + kMiningCertificate, jsonText(toJson(claim_)) + "\n") ||
+        !writeFile(diags_, folder_ + "/" + kMiningSpace, claim_.space))
+      return false;
+    for (const ClaimedAnswer &answer : claim_.answers)
+      for (size_t i = 0; i < answer.jobs.size() && answer.winner; ++i)
+        if (!writePlan(answer, answer.jobs[i]))
+          return false;
+    return true;
+  }
+
+private:
+  void gather() {
+    claim_.space = space_.source();
+    claim_.metric = plan_.metric, claim_.blend = plan_.blend;
+    claim_.version = kVersion;
+    claim_.parameters = space_.parameters();
+    for (const MiningJob &job : jobs_) {
+      ClaimedJob &mine = claim_.jobs.emplace_back();
+      mine.name = job.name, mine.batch = job.batch, mine.weight = job.weight, mine.best = job.best;
+      for (const MiningWay &way : job.ways)
+        mine.ways.push_back({way.label, way.work->graph()});
+    }
+    for (size_t j = 0; j < plan_.own.size(); ++j)
+      claim_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
+    std::vector<size_t> all(jobs_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    claim_.answers.push_back(claimed(jobs_.size() > 1 ? "common" : jobs_.front().name,
+                                     std::move(all), plan_.best.result));
+  }
+
+  /// What the search finds for the designs that a verifier does not rule out by itself.
+  bool addSurvivors() {
+    auto read = MiningSpace::read(claim_.space);
+    auto *machines = std::get_if<std::unique_ptr<MiningSpace>>(&read);
+    std::vector<std::string> paths;
+    for (const DesignParameter &parameter : claim_.parameters)
+      paths.push_back(parameter.name);
+    if (!machines || !(*machines)->arrange(paths)) {
+      diags_.error(Code::InternalError, {},
+                   fmt::format("the certificate's space cannot be read back: {}",
+                               machines ? "other choices" : std::get<std::string>(read)));
+      return false;
+    }
+    MiningVerifier verifier(claim_, **machines, pricesOf(claim_));
+    if (!verifier.designs() || *verifier.designs() > MiningVerifier::kMostDesigns)
+      return true;
+    for (ClaimedAnswer &answer : claim_.answers) {
+      std::vector<MiningJob> jobs;
+      for (size_t job : answer.jobs)
+        jobs.push_back(jobs_[job]);
+      bool ratio = claim_.blend == "worst_ratio" && jobs.size() > 1;
+      StepProblem problem(space_, jobs, metric_,
+                          ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+      MiningProof proof;
+      for (const OpenDesign &design : verifier.open(answer, proof))
+        answer.survivors.push_back({design.design, problem.value(design.design)});
+    }
+    return true;
+  }
+
+  bool make(const std::string &folder) {
+    std::error_code problem = llvm::sys::fs::create_directories(folder);
+    if (problem)
+      diags_.error(Code::CannotWrite, {},
+                   fmt::format("folder '{}' cannot be made: {}", folder, problem.message()));
+    return !problem;
+  }
+
+  /// As the design was valued: a schedule without search.
+  bool writePlan(const ClaimedAnswer &answer, size_t job) {
+    StepProblem problem(space_, {jobs_[job]}, metric_);
+    auto step = problem.step(0, *answer.winner);
+    auto machine = space_.machine(*answer.winner);
+    if (!step || !std::holds_alternative<Machine>(machine))
+      return true;
+    SingleDeviceRequest request;
+    request.job = jobs_[job].name;
+    request.batch = jobs_[job].batch;
+    request.effort = 0;
+    auto planned =
+        planFor(jobs_[job].ways[step->way].work->graph(), std::get<Machine>(machine), request);
+    auto *plan = std::get_if<Plan>(&planned);
+    if (!plan) {
+      diags_.error(Code::InternalError, {},
+                   "the plan of the design that was found: " +
+                       std::get<std::vector<Issue>>(planned).front().message);
+      return false;
+    }
+    std::string folder = folder_ + "/" + planFolder(claim_, answer, job);
+    if (!make(folder) || !writeFile(diags_, folder + "/plan.json", jsonText(toJson(*plan)) + "\n"))
+      return false;
+    auto issue = writeCertificate(folder, *plan);
+    if (issue)
+      diags_.error(Code::CannotWrite, {}, issue->message);
+    return !issue;
+  }
+
+  const std::string &folder_;
+  const DesignSpace &space_;
+  const std::vector<MiningJob> &jobs_;
+  MiningMetric metric_;
+  const MiningPlan &plan_;
+  Diagnostics &diags_;
+  MiningClaim claim_;
+};
+
+} // namespace
+
+bool writeMiningCertificate(const std::string &folder, const DesignSpace &space,
+                            const std::vector<MiningJob> &jobs, MiningMetric metric,
+                            const MiningPlan &plan, Diagnostics &diags) {
+  return Certifier(folder, space, jobs, metric, plan, diags).write();
+}
+
+} // namespace accord

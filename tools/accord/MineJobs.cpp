@@ -1,0 +1,292 @@
+#include "tools/accord/MineJobs.h"
+#include "lib/mine/Blend.h"
+#include "lib/mine/StepLimits.h"
+#include "lib/mine/StepMemory.h"
+#include "lib/mine/StepWork.h"
+#include "tools/accord/MinePlacement.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace accord {
+namespace {
+
+std::optional<MiningMetric> metricOf(const MineOptions &options, Session &session) {
+  for (MiningMetric metric : {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy,
+                              MiningMetric::AreaTime})
+    if (options.metric == name(metric))
+      return metric;
+  switch (session.job().objective) {
+  case Objective::Throughput:
+  case Objective::StepTime:
+    return MiningMetric::StepTime;
+  case Objective::TdpTime:
+    return MiningMetric::TdpTime;
+  case Objective::Energy:
+    return MiningMetric::Energy;
+  case Objective::Memory:
+  case Objective::Price:
+    break;
+  }
+  session.diagnostics()
+      .error(Code::NotSupported, session.job().objectiveAt,
+             fmt::format("not supported yet: mining for least {}", name(session.job().objective)))
+      .help("say what is made least with --metric");
+  return std::nullopt;
+}
+
+} // namespace
+
+int MineJobs::prepare() {
+  for (const std::string &file : options_.files) {
+    Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
+    one.file = file;
+    one.elaborate.mines = one.elaborate.clusters = one.elaborate.placement = true;
+    Session &session = *sessions_.emplace_back(std::make_unique<Session>(one));
+    if (!session.prepare())
+      return session.finish(kWrongInput, "mine");
+    if (&session == &first()) {
+      auto space = session.designSpace();
+      if (!space)
+        return session.finish(kWrongInput, "mine");
+      space_ = std::make_unique<DesignSpace>(std::move(*space));
+      auto metric = metricOf(options_, session);
+      if (!metric)
+        return session.finish(kWrongInput, "mine");
+      metric_ = *metric;
+    }
+    if (!addJob(session))
+      return session.finish(kWrongInput, "mine");
+  }
+  return kDone;
+}
+
+/// The job, for each micro-batch and recomputation that it offers.
+bool MineJobs::addJob(Session &session) {
+  SingleDeviceRequest request = session.request();
+  MiningJob &job = jobs_.emplace_back();
+  placed_.emplace_back();
+  // Each has a file of its own name.
+  job.name = session.job().name;
+  auto taken = [&](const std::string &name) {
+    return name == "best" || std::any_of(jobs_.begin(), jobs_.end() - 1,
+                                         [&](const MiningJob &one) { return one.name == name; });
+  };
+  for (int number = 2; taken(job.name); ++number)
+    job.name = fmt::format("{}_{}", session.job().name, number);
+  job.batch = request.batch;
+  if (session.minesCluster() && session.spaceName() != space_->name()) {
+    session.diagnostics()
+        .error(Code::NotSupported, session.job().targetAt,
+               fmt::format("'{}' is mined, but the devices of this cluster are '{}'",
+                           space_->name(), session.spaceName()))
+        .help("let all files train on devices of one accelerator");
+    return false;
+  }
+  if (session.minesCluster())
+    return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
+  return addWays(session, job.ways);
+}
+
+bool MineJobs::addWays(Session &session, std::vector<MiningWay> &ways) {
+  SingleDeviceRequest request = session.request();
+  for (int64_t microbatch : request.microbatches)
+    for (const std::string &policy : request.recomputes) {
+      if (request.batch % microbatch != 0)
+        continue;
+      auto work = request.instantiate(microbatch, request.batch / microbatch, policy);
+      if (auto *issue = std::get_if<Issue>(&work)) {
+        session.report(*issue);
+        return false;
+      }
+      ways.push_back({fmt::format("micro-batch {}{}", microbatch,
+                                  policy == "none" ? "" : ", recompute " + policy),
+                      std::make_shared<StepWork>(std::move(std::get<WorkGraph>(work)))});
+    }
+  if (!ways.empty())
+    return true;
+  session.diagnostics().error(
+      Code::BatchNotDivisible, session.job().microbatchAt,
+      fmt::format("no micro-batch that is offered divides the batch of {}", request.batch));
+  return false;
+}
+
+std::vector<size_t> MineJobs::all() const {
+  std::vector<size_t> all(jobs_.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+std::vector<std::vector<LimitShare>> MineJobs::limits(MiningProblem &problem,
+                                                      const Design &design) {
+  std::vector<std::vector<LimitShare>> limits(jobs_.size());
+  auto made = space_->machine(design);
+  auto *steps = dynamic_cast<StepProblem *>(&problem);
+  auto *machine = std::get_if<Machine>(&made);
+  for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
+    if (auto step = steps->step(j, design))
+      limits[j] = stepLimits(*jobs_[j].ways[step->way].work, *machine);
+  return limits;
+}
+
+std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
+  auto made = space_->machine(design);
+  auto *machine = std::get_if<Machine>(&made);
+  for (size_t j = 0; machine && !machine->memories.empty() && j < jobs_.size(); ++j) {
+    if (placed_[j]) {
+      if (!stepOf(problem, j, j, design))
+        return fmt::format("no placement of '{}' fits", jobs_[j].name);
+      continue;
+    }
+    auto *steps = dynamic_cast<StepProblem *>(&problem);
+    if (auto step = steps ? steps->step(j, design) : std::nullopt; steps && (!step || !step->fits))
+      return fmt::format("'{}' has no room in '{}'", jobs_[j].name, machine->memories[0].name);
+  }
+  return "no step";
+}
+
+std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of,
+                                                   MiningBlend blend) {
+  std::vector<MiningJob> jobs;
+  std::vector<PlacedShare> shares;
+  bool placed = false;
+  for (size_t j : of) {
+    const MiningJob &job = jobs_[j];
+    jobs.push_back(job);
+    PlacedShare share{placed_[j], nullptr, job.weight, job.best};
+    if (!placed_[j])
+      share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
+    shares.push_back(std::move(share));
+    placed |= placed_[j] != nullptr;
+  }
+  if (placed)
+    return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, blend);
+  return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, blend);
+}
+
+std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size_t j,
+                                          const Design &design) {
+  const MiningJob &job = jobs_[j];
+  if (placed_[j]) {
+    auto best = static_cast<PlacedProblem &>(problem).placed(i, design);
+    return best ? std::optional(minedStep(job.name, job.batch, *best)) : std::nullopt;
+  }
+  std::optional<StepValue> step;
+  if (auto *steps = dynamic_cast<StepProblem *>(&problem))
+    step = steps->step(i, design);
+  else
+    step = StepProblem(*space_, {job}, metric_).step(0, design);
+  if (!step)
+    return std::nullopt;
+  return MinedStep{job.name,
+                   job.ways[step->way].label,
+                   job.batch,
+                   step->step,
+                   step->joules,
+                   step->bytes,
+                   step->value,
+                   0,
+                   {}};
+}
+
+MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
+                               const std::vector<size_t> &of, const Design &design) {
+  MinedDesign mined;
+  mined.name = name;
+  auto machine = space_->machine(design);
+  if (auto *known = std::get_if<Machine>(&machine))
+    mined.machine = std::move(*known);
+  for (size_t i = 0; i < design.size(); ++i)
+    mined.chosen.push_back(space_->parameters()[i].spelled[design[i]]);
+  std::string text, clusters;
+  for (size_t i = 0; i < of.size(); ++i) {
+    auto step = stepOf(problem, i, of[i], design);
+    if (!step)
+      continue;
+    step->ownBest = of.size() > 1 ? jobs_[of[i]].best : 0;
+    text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch,
+                        step->way);
+    mined.steps.push_back(std::move(*step));
+    std::string cluster = sessions_[of[i]]->program().clusterText();
+    if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
+      clusters += "\n" + cluster;
+  }
+  mined.text = text + space_->text(design) + clusters;
+  return mined;
+}
+
+void MineJobs::explain(MiningPlan &plan) {
+  DesignBox all;
+  for (const DesignParameter &parameter : space_->parameters()) {
+    all.low.push_back(0);
+    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+  }
+  if (auto broken = space_->broken(all)) {
+    plan.conflict = "'" + space_->requirements()[*broken].text + "'";
+    plan.conflictAt = space_->requirements()[*broken].location;
+    return;
+  }
+  auto most = space_->best(all);
+  auto *machine = std::get_if<Machine>(&most);
+  if (!machine || machine->memories.empty())
+    return;
+  if (metric_ == MiningMetric::TdpTime && !(machine->tdp.value > 0))
+    plan.conflict = "what tdp_time needs: state 'technology', or 'tdp' of its power";
+  if (metric_ == MiningMetric::AreaTime && !(machine->area.value > 0))
+    plan.conflict = "what area_time needs: state 'area'";
+  for (size_t j = 0; j < jobs_.size(); ++j) {
+    const MiningJob &job = jobs_[j];
+    if (placed_[j] && plan.conflict.empty()) {
+      std::string why = placementConflict(*sessions_[j], *machine, metric_, plan.conflictAt);
+      if (!why.empty())
+        plan.conflict = fmt::format("limits of '{}': {}", job.name, why);
+    }
+    if (placed_[j])
+      continue;
+    double least = INFINITY, room = machine->memories[0].capacity.value;
+    for (const MiningWay &way : job.ways)
+      least = std::min(least, leastPeak(way.work->graph()));
+    if (least > room)
+      plan.conflict =
+          fmt::format("'{}' in device memory: {} at least, '{}' has {} at most", job.name,
+                      formatBytes(least), machine->memories[0].name, formatBytes(room));
+  }
+}
+
+std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status) {
+  MinedDesign design;
+  for (size_t j = 0; j < options_.files.size(); ++j) {
+    Options one = options_.session;
+    one.file = options_.files[j];
+    one.elaborate.target = machine;
+    Session session(one);
+    std::vector<MiningWay> ways;
+    if (!session.prepare() || !addWays(session, ways)) {
+      status = session.finish(kWrongInput, "mine");
+      return std::nullopt;
+    }
+    design.machine = session.machine();
+    design.name = design.machine.name;
+    std::optional<MinedStep> best;
+    for (const MiningWay &way : ways) {
+      StepValue value = way.work->value(design.machine);
+      double worth = MiningWorth{metric_}.of(design.machine, value.step, value.joules);
+      if (value.fits && std::isfinite(worth) && (!best || worth < best->value))
+        best = {jobs_[j].name,
+                way.label,
+                jobs_[j].batch,
+                value.step,
+                value.joules,
+                value.bytes,
+                worth,
+                0,
+                {}};
+    }
+    if (best)
+      design.steps.push_back(std::move(*best));
+  }
+  return design;
+}
+
+} // namespace accord

@@ -1,0 +1,155 @@
+#include "tools/accord/MineReport.h"
+#include "lib/emit/Mining.h"
+#include "lib/emit/MiningReport.h"
+#include "lib/mine/Front.h"
+#include "lib/mine/Sensitivity.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+std::string numberText(double number, const Dimension &dimension) {
+  Dimension perSecond = Dimension::of(Base::Second, -1);
+  if (dimension == Dimension::of(Base::Metre, 2))
+    return fmt::format("{:.4g} mm2", number * 1e6);
+  if (dimension == Dimension::of(Base::Joule) * perSecond)
+    return formatSi(number, "W");
+  if (dimension == Dimension::of(Base::Byte))
+    return formatBytes(number);
+  if (dimension == Dimension::of(Base::Byte) * perSecond)
+    return formatSi(number, "B/s");
+  if (dimension == Dimension::of(Base::Second))
+    return formatSi(number, "s");
+  if (dimension == Dimension::of(Base::Cycle) * perSecond)
+    return formatSi(number, "Hz");
+  return fmt::format("{:.6g}", number);
+}
+
+/// Why a design may not be.
+std::string whyNot(const MinedProblem &mined, const Design &design) {
+  auto made = mined.space.machine(design);
+  if (auto *issue = std::get_if<Issue>(&made))
+    return issue->message;
+  const Machine &machine = std::get<Machine>(made);
+  std::optional<size_t> broken = mined.space.broken(design, machine);
+  if (!broken)
+    return mined.unfit(design);
+  std::string text = "breaks '" + mined.space.requirements()[*broken].text + "'";
+  if (auto limit = mined.space.limit(*broken, design, machine))
+    text += fmt::format(": {} {} {}", numberText(limit->number, limit->dimension),
+                        limit->op == "<="   ? ">"
+                        : limit->op == "<"  ? ">="
+                        : limit->op == ">=" ? "<"
+                                            : "<=",
+                        numberText(limit->limit, limit->dimension));
+  return text;
+}
+
+RequirementWorth requirementWorth(const MinedProblem &mined, size_t requirement,
+                                  const Design &best) {
+  RequirementWorth worth;
+  worth.text = mined.space.requirements()[requirement].text;
+  auto made = mined.space.machine(best);
+  auto *machine = std::get_if<Machine>(&made);
+  if (!machine)
+    return worth;
+  if (auto limit = mined.space.limit(requirement, best, *machine)) {
+    worth.used = limit->atMost()     ? limit->number / limit->limit
+                 : limit->number > 0 ? limit->limit / limit->number
+                                     : 0;
+    worth.figures = fmt::format("{} of {} {}", numberText(limit->number, limit->dimension),
+                                limit->atMost() ? "at most" : "at least",
+                                numberText(limit->limit, limit->dimension));
+  }
+  return worth;
+}
+
+void searchRelaxed(RequirementWorth &worth, const MinedProblem &mined, size_t requirement,
+                   const MiningOptions &search) {
+  mined.space.relax(requirement, kRelaxed);
+  worth.relaxed = mineExactly(mined.problem, search);
+  mined.space.relax(requirement, 1);
+  if (worth.relaxed->best)
+    for (size_t p = 0; p < worth.relaxed->best->size(); ++p)
+      worth.chosen.push_back(mined.space.parameters()[p].spelled[(*worth.relaxed->best)[p]]);
+}
+
+/// Removes NUMBER.accel beyond the first `count`.
+void removeOlder(const std::string &folder, size_t count) {
+  for (size_t number = count + 1;; ++number) {
+    bool removed = false;
+    for (int width : {2, 3, 4, 5})
+      removed |= !llvm::sys::fs::remove(fmt::format("{}/{:0{}}.accel", folder, number, width),
+                                        /*IgnoreNonExisting=*/false);
+    if (!removed)
+      return;
+  }
+}
+
+} // namespace
+
+void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options) {
+  const MiningResult &result = plan.best.result;
+  auto stopped = [&] { return mined.search.stop && mined.search.stop->load(); };
+  if (!result.best || stopped())
+    return;
+  const Design &best = *result.best;
+  MiningFindings &findings = plan.findings;
+  findings.limits = mined.limits(best);
+  findings.waits = mined.problem.waits(best);
+  for (size_t r = 0; r < mined.space.requirements().size(); ++r)
+    findings.requirements.push_back(requirementWorth(mined, r, best));
+  SensitivityOptions beside;
+  beside.threads = mined.search.threads;
+  beside.stop = mined.search.stop;
+  if (options.sensitivity)
+    beside.evaluations = result.evaluations, beside.bounds = result.bounds;
+  findings.parameters = sensitivityOf(mined.problem, best, beside);
+  for (size_t p = 0; p < findings.parameters.size(); ++p)
+    for (ChoiceWorth &worth : findings.parameters[p])
+      if (std::isinf(worth.value)) {
+        Design design = best;
+        design[p] = worth.choice;
+        worth.why = whyNot(mined, design);
+      }
+  MiningOptions search = mined.search;
+  search.known = {best};
+  MiningOptions relaxed = search;
+  // Of more designs than before.
+  relaxed.evaluations = std::min(search.evaluations, 2 * result.evaluations);
+  relaxed.bounds = std::min(search.bounds, 2 * result.bounds);
+  for (size_t r = 0; r < findings.requirements.size() && options.sensitivity; ++r)
+    if (findings.requirements[r].used > 0 && !stopped())
+      searchRelaxed(findings.requirements[r], mined, r, relaxed);
+  if (!options.front)
+    return;
+  MinedFront &front = plan.front.emplace();
+  front.front = mineFront(mined.problem, *options.front, search);
+  size_t digits = std::max<size_t>(2, std::to_string(front.front.points.size()).size());
+  for (size_t i = 0; i < front.front.points.size(); ++i)
+    front.designs.push_back(
+        mined.designed(fmt::format("{:0{}}", i + 1, digits), front.front.points[i].design));
+}
+
+bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan) {
+  bool ok = writeFile(diags, folder + "/report.html", toReport(plan));
+  if (!plan.front || !ok)
+    return ok;
+  std::string designs = folder + "/front";
+  if (std::error_code problem = llvm::sys::fs::create_directories(designs)) {
+    diags.error(Code::CannotWrite, {},
+                fmt::format("folder '{}' cannot be made: {}", designs, problem.message()));
+    return false;
+  }
+  ok = writeFile(diags, folder + "/front.csv", frontCsv(plan));
+  for (const MinedDesign &design : plan.front->designs)
+    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text);
+  removeOlder(designs, plan.front->designs.size());
+  return ok;
+}
+
+} // namespace accord

@@ -1,0 +1,19 @@
+// accord verify of what `accord mine` wrote.
+#pragma once
+#include "lib/verify/Mining.h"
+#include "lib/verify/Verify.h"
+#include <optional>
+
+namespace accord {
+
+/// Whether a folder, or the mine.json in it, is of a mining.
+bool holdsMining(const std::string &path);
+/// Proves it again; nothing after an error is reported: what cannot be read.
+std::optional<Verification> verifyMining(const std::string &path, bool json);
+
+/// The prices of a claim's work by the machine's own cost model, each found once.
+ClaimedPrices pricesOf(const MiningClaim &claim);
+/// The folder of a job's plan within that of a mining: "plan", "plan-bert", "plan-bert-alone".
+std::string planFolder(const MiningClaim &claim, const ClaimedAnswer &answer, size_t job);
+
+} // namespace accord
