@@ -130,12 +130,14 @@ struct PlacedWork::Data {
   /// The problem of one group of steps as `offer` has it; nothing where it has none.
   std::optional<PlacementProblem> real(const Machine &machine, const GroupKey &group) const {
     std::shared_ptr<Priced> priced = pricedOn(machine);
+    const std::map<OfferStep, std::vector<LayerUse>> *uses = nullptr; // stays where it is
     {
       std::scoped_lock lock(priced->mutex);
       price(machine, group, *priced);
+      if (auto &known = priced->groups.at(group))
+        uses = &*known;
     }
-    auto &uses = priced->groups.at(group); // of an entry of its own
-    if (priced->failed || !uses)
+    if (!uses)
       return std::nullopt;
     OfferKnown known;
     known.work = &structure, known.layering = &*priced->layering, known.networks = &networks;

@@ -45,6 +45,9 @@ public:
                               [](const MiningJob &job) { return job.ways.empty(); });
     if (!proves(plan_.best.result) || plan_.best.result.refused || placed)
       return true;
+    for (const MiningJob &job : jobs_) // placed on a cluster: its placement has a certificate
+      if (job.ways.empty())
+        return true;
     gather();
     if (!make(folder_ + "/certificate") || !addSurvivors())
       return false;
