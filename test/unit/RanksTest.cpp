@@ -173,6 +173,62 @@ TEST(Ranks, LateAndDoubleAnswersChangeNothing) {
     }
 }
 
+/// Worth its one choice. In its second round it lets the answer of the first come, late and wrong.
+struct LateProblem : CountingProblem {
+  explicit LateProblem(FakeLink &link) : link(link) { all = {numbers("p", {0, 1, 2, 3})}; }
+  double boundIn(const DesignBox &) override { return 0; }
+  double valueOf(const Design &design) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the rank has its part by now
+    if (design[0] >= 2 && late.load()) {
+      RankMessage wrong{RankMessage::Kind::Answer, 1, chunk.load()};
+      wrong.answers = {{12345, 12345}};
+      link.say(1, encoded(wrong));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return design[0];
+  }
+  FakeLink &link;
+  std::atomic<bool> late = false;
+  std::atomic<uint64_t> chunk = 0;
+};
+
+TEST(Ranks, AnAnswerOfAnEarlierRoundIsNotOneOfThis) {
+  FakeLink link(1);
+  LateProblem problem(link);
+  std::thread rank([&] {
+    link.say(1, encoded({RankMessage::Kind::Hello}));
+    while (auto text = link.hear(1)) {
+      auto message = decoded(*text);
+      if (message->kind == RankMessage::Kind::Begin) {
+        message->kind = RankMessage::Kind::Ready; // with the leader's own digest
+        link.say(1, encoded(*message));
+      } else if (message->kind == RankMessage::Kind::Work && message->number == 1) {
+        problem.chunk = message->chunk;
+        problem.late = true;
+      }
+    }
+  });
+  {
+    LeaderOptions leading;
+    leading.patience = std::chrono::milliseconds(1);
+    CrewLeader crew(link, leading);
+    MiningOptions options;
+    auto strategy = [](MiningProblem &problem, const MiningOptions &options) {
+      for (uint32_t first : {0u, 2u}) {
+        auto found = options.crew->answers(problem, {CrewTask::Ask::Value},
+                                           {{{first}, {}}, {{first + 1}, {}}});
+        EXPECT_EQ(found[0].value, first);
+        EXPECT_EQ(found[1].value, first + 1);
+      }
+      return MiningResult();
+    };
+    crew.search(strategy, problem, options);
+  }
+  EXPECT_TRUE(problem.late); // it was asked
+  link.close(1, false);
+  rank.join();
+}
+
 TEST(Ranks, WhatIsNoAnswerIsNotBelieved) {
   for (const Fault &fault : {Fault{.garbageAt = 1}, Fault{.shortAt = 1}}) {
     size_t losses = 0;
