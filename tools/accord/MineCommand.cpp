@@ -58,8 +58,8 @@ void addMine(CLI::App &app, int &status) {
   command
       ->add_option("--front", options->front,
                    "Also the designs of which none is better than another in objective, area and "
-                   "TDP, so many that each design of the space is so near one of them (default: "
-                   "1%; 0: all); takes longer than the search itself")
+                   "TDP, so many that each design of the space is so near one of them: 1% where no "
+                   "share is given, 0 for all. Takes longer than the search itself")
       ->expected(0, 1)
       ->default_str("1%")
       ->check([](const std::string &share) {

@@ -117,7 +117,9 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
   if (options.sensitivity)
     beside.evaluations = std::max(kEvaluations, result.evaluations),
     beside.bounds = std::max(kBounds, result.bounds);
-  findings.parameters = sensitivityOf(mined.problem, best, beside);
+  // Where a value takes a search of its own, the choices wait until they are asked for.
+  if (options.sensitivity || mined.problem.tiers() == 0)
+    findings.parameters = sensitivityOf(mined.problem, best, beside);
   for (size_t p = 0; p < findings.parameters.size(); ++p)
     for (ChoiceWorth &worth : findings.parameters[p])
       if (std::isinf(worth.value)) {

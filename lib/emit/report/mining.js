@@ -6,6 +6,8 @@ const show = v => v === null || v === undefined ? "–" : ratio ? trim(v, 4) + "
 // On an axis, whose name has the unit.
 const tick = v => (ratio || unit === "W s" || unit === "m2 s" ? trim(unit === "m2 s" ? v * 1e6 : v, 3) : show(v));
 const less = (v, unit) => (v > 0 && v < 1 ? (v < 1e-3 ? trim(v * 1e6, 4) + " µ" : trim(v * 1e3, 4) + " m") + unit : si(v, unit));
+const devices = s => (s.placement ? s.placement.devices : 1);
+const perWatt = v => (v < 1 ? trim(v, 4) + " samples/J" : si(v, "samples/J"));
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const mm2 = v => trim(v, 4) + " mm²", watts = v => trim(v, 4) + " W", times = v => trim(v, 3) + " ×";
@@ -42,7 +44,7 @@ function header() {
     tiles.push(tile(capital(objective), ...apart(show(data.objective.value)), ratio && worst ? `${worst.job} loses most` : `${steps.length} jobs`));
   }
   if (design.area_mm2) tiles.push(tile("Area", ...split(mm2(design.area_mm2)), area ? area.figures.replace(/^.* of /, "of ") : "of the chip", area && area.used, area && area.used > 0.95 ? "data_gradient" : ""));
-  if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.figures.replace(/^.* of /, "of ") : "everything at its peak", power && power.used, power && power.used > 0.95 ? "data_gradient" : ""));
+  if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.figures.replace(/^.* of /, "of ") : steps.some(s => s.placement) ? "of each device, everything at its peak" : "everything at its peak", power && power.used, power && power.used > 0.95 ? "data_gradient" : ""));
   tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? data.search.least ? `no schedule of any design below ${show(data.bound.value)}` : `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
     tile("Designs valued", si(data.search.evaluations, "", 4).trim(), "", `of ${data.space.designs}, ${si(data.search.bounds, "", 4).trim()} bounds`));
   byId("headline").append(...tiles);
@@ -62,9 +64,9 @@ function jobTable() {
   const own = steps.some(s => s.own_best), power = design.tdp_W, other = s => reference && reference.steps.find(r => r.job === s.job);
   byId("jobs-table").append(head([["job"], ["runs as"], ["batch", "n"], ["step time", "n"], ["throughput", "n"], ...(power ? [["per watt", "n"]] : []), ["energy", "n"], ["memory", "n"], ...(own ? [["to its own best", "n"]] : []),
       ...(reference ? [[`throughput to ${reference.name}`, "n"], ...(power && reference.tdp_W ? [["per watt to it", "n"]] : [])] : [])]),
-    el("tbody", {}, ...steps.map(s => line([[s.job, "name"], [s.way], [String(s.batch), "n"], [seconds(s.step_time_s), "n"], [si(s.throughput, "samples/s"), "n"], ...(power ? [[less(s.throughput / power, "samples/J"), "n"]] : []), [s.energy_J > 0 ? less(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"],
+    el("tbody", {}, ...steps.map(s => line([[s.job, "name"], [s.way], [String(s.batch), "n"], [seconds(s.step_time_s), "n"], [si(s.throughput, "samples/s"), "n"], ...(power ? [[perWatt(s.throughput / power / devices(s)), "n"]] : []), [s.energy_J > 0 ? less(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"],
       ...(own ? [[s.own_best ? times(s.value / s.own_best) : "–", "n"]] : []),
-      ...(reference ? [[other(s) ? times(s.throughput / other(s).throughput) : "no room there", "n"], ...(power && reference.tdp_W ? [[other(s) ? times(s.throughput / power / (other(s).throughput / reference.tdp_W)) : "–", "n"]] : [])] : [])]))));
+      ...(reference ? [[other(s) ? times(s.throughput / other(s).throughput) : "no room there", "n"], ...(power && reference.tdp_W ? [[other(s) ? times(s.throughput / power / devices(s) / (other(s).throughput / reference.tdp_W)) : "–", "n"]] : [])] : [])]))));
 }
 
 function front() {
@@ -143,6 +145,7 @@ function own() {
 function rest() {
   const all = [...data.space.parameters.map(p => `${p.name}: ${p.values.length > 12 ? `${p.values.slice(0, 5).join(", ")}, … ${p.values[p.values.length - 1]} (${p.values.length})` : p.values.join(", ")}`), ...data.assumptions];
   all.push(design ? "best.accel is the design as a description; mine.json has all numbers of this page, convergence.csv those of the search" : "mine.json has all numbers of this page, convergence.csv those of the search");
+  if (steps.some(s => s.placement)) all.push(`placement${steps.length > 1 ? "-JOB" : ""}/ has the plan of the cluster, with a report of its own`);
   byId("assumptions").append(...all.map(t => el("li", {}, t)));
   byId("footer").textContent = `accord ${data.version}`;
 }
