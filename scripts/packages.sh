@@ -9,6 +9,7 @@ package_groups=(
   "llvm|the compiler framework Accord is built on|libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools"
   "compiler|compiles and links Accord's own code|clang-22 lld-22 libclang-rt-22-dev cmake ninja-build ccache pkg-config"
   "languages|reads .accel and .dnn files|antlr4 libantlr4-runtime-dev"
+  "processes|mines on many processes and machines|libopenmpi-dev openmpi-bin"
   "solver|proves schedules and placements optimal|libz3-dev z3"
   "libraries|formats text, reads command lines|libfmt-dev libcli11-dev"
   "calibration|fits machines to measured step times|libceres-dev libeigen3-dev"

@@ -23,6 +23,8 @@ config.environment = {
     "LC_ALL": "C.UTF-8",
     "NO_COLOR": "1",
     "PATH": os.pathsep.join(path),
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "TERM": "dumb",
     "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
 }
@@ -53,6 +55,8 @@ if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
     config.available_features.add("chromium")
+if shutil.which("mpirun") and os.path.exists(os.path.join(config.accord_build_dir, "lib", "libaccord-mpi.so")):
+    config.available_features.add("mpi")
 if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:

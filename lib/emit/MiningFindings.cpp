@@ -53,6 +53,7 @@ json::Array requirementsOf(const MiningPlan &plan) {
       o["relaxed"] = json::Object{{"factor", kRelaxed},
                                   {"value", finite(one.relaxed->value)},
                                   {"bound", finite(one.relaxed->bound)},
+                                  {"least", one.relaxed->least},
                                   {"chosen", chosenOf(plan, one.chosen)}};
     all.push_back(std::move(o));
   }
@@ -73,6 +74,7 @@ json::Array sensitivityOf(const MiningPlan &plan) {
       if (one.searched) {
         o["best"] = finite(one.best);
         o["bound"] = finite(one.bound);
+        o["least"] = one.least;
       }
       choices.push_back(std::move(o));
     }
@@ -97,6 +99,7 @@ json::Object frontOf(const MiningPlan &plan) {
   }
   return json::Object{{"over", std::move(costs)},
                       {"within", finite(front.within)},
+                      {"possibly", finite(front.possibly)},
                       {"evaluations", static_cast<int64_t>(front.evaluations)},
                       {"bounds", static_cast<int64_t>(front.bounds)},
                       {"proof", jsonString(front.proof)},

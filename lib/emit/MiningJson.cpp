@@ -13,20 +13,27 @@ json::Value finite(double value) {
 
 json::Object searched(const MiningResult &result) {
   json::Array moments;
-  for (const MiningMoment &moment : result.moments)
-    moments.push_back(json::Object{{"evaluations", static_cast<int64_t>(moment.evaluations)},
-                                   {"bounds", static_cast<int64_t>(moment.bounds)},
-                                   {"incumbent", finite(moment.incumbent)},
-                                   {"bound", finite(moment.bound)}});
-  return json::Object{{"strategy", result.strategy},
-                      {"evaluations", static_cast<int64_t>(result.evaluations)},
-                      {"bounds", static_cast<int64_t>(result.bounds)},
-                      {"value", finite(result.value)},
-                      {"bound", finite(result.bound)},
-                      {"gap", finite(result.gap())},
-                      {"proof", result.proof},
-                      {"least", result.least},
-                      {"moments", std::move(moments)}};
+  for (const MiningMoment &moment : result.moments) {
+    json::Object one{{"evaluations", static_cast<int64_t>(moment.evaluations)},
+                     {"bounds", static_cast<int64_t>(moment.bounds)},
+                     {"incumbent", finite(moment.incumbent)},
+                     {"bound", finite(moment.bound)}};
+    if (result.seconds > 0)
+      one["processor_s"] = moment.seconds;
+    moments.push_back(std::move(one));
+  }
+  json::Object o{{"strategy", result.strategy},
+                 {"evaluations", static_cast<int64_t>(result.evaluations)},
+                 {"bounds", static_cast<int64_t>(result.bounds)},
+                 {"value", finite(result.value)},
+                 {"bound", finite(result.bound)},
+                 {"gap", finite(result.gap())},
+                 {"proof", result.proof},
+                 {"least", result.least},
+                 {"moments", std::move(moments)}};
+  if (result.seconds > 0)
+    o["processor_s"] = result.seconds;
+  return o;
 }
 
 json::Object placed(const MinedPlacement &placement) {
@@ -129,20 +136,25 @@ json::Value toJson(const MiningPlan &plan) {
                                              {"line", plan.conflictAt.line}}};
   if (!own.empty())
     o["own"] = std::move(own);
-  if (!compared.empty())
+  if (!compared.empty()) {
     o["compared"] = std::move(compared);
+    o["compared_by"] = plan.comparedByTime ? "time" : "evaluations";
+  }
   addFindings(o, plan);
   o["assumptions"] = std::move(assumptions);
   return o;
 }
 
 std::string convergenceCsv(const MiningPlan &plan) {
-  std::string text = "search,strategy,evaluations,bounds,incumbent,bound\n";
+  bool timed = plan.comparedByTime;
+  std::string text = "search,strategy,evaluations,bounds,incumbent,bound";
+  text += timed ? ",processor_s\n" : "\n";
   auto add = [&](const std::string &search, const MiningResult &result) {
     for (const MiningMoment &moment : result.moments)
       text += fmt::format(
-          "{},{},{},{},{},{}\n", search, result.strategy, moment.evaluations, moment.bounds,
-          std::isfinite(moment.incumbent) ? fmt::format("{}", moment.incumbent) : "", moment.bound);
+          "{},{},{},{},{},{}{}\n", search, result.strategy, moment.evaluations, moment.bounds,
+          std::isfinite(moment.incumbent) ? fmt::format("{}", moment.incumbent) : "", moment.bound,
+          timed ? fmt::format(",{}", moment.seconds) : "");
   };
   add(plan.own.empty() ? "best" : "common", plan.best.result);
   for (const MinedAnswer &answer : plan.own)

@@ -1,4 +1,5 @@
 #include "lib/emit/Mining.h"
+#include "lib/emit/MiningCompared.h"
 #include "lib/emit/SummaryLines.h"
 #include "lib/support/Diagnostics.h"
 #include <cmath>
@@ -86,6 +87,27 @@ std::string effortText(const MiningResult &result) {
                      result.bounds);
 }
 
+/// One strategy beside the others.
+std::string comparedText(const MiningPlan &plan, const ComparedWith &with,
+                         const MinedAnswer &answer, bool ratio) {
+  const MiningResult &result = answer.result;
+  std::string text = effortText(result);
+  if (result.seconds > 0)
+    text += fmt::format(" in {:.3g} s", result.seconds);
+  if (!answer.design)
+    return text + ", no design found";
+  text += fmt::format(", {}, {:.3g} % above the {}", valueText(plan, result.value, ratio),
+                      100 * (result.value / with.best - 1),
+                      with.proven() ? "proven least" : "best found");
+  if (!with.proven() && with.bound > 0)
+    text += fmt::format(" ({:.3g} % above the bound)", 100 * (result.value / with.bound - 1));
+  auto near = converged(result, with.best);
+  if (!near)
+    return text + ", never within 1 %";
+  text += fmt::format(", within 1 % after {}", near->evaluations);
+  return result.seconds > 0 ? text + fmt::format(" and {:.3g} s", near->seconds) : text;
+}
+
 } // namespace
 
 std::string miningSummary(const MiningPlan &plan, const std::string &folder,
@@ -134,17 +156,21 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
       lines.add("best alone", fmt::format("{}: {} ({})", own.design->name,
                                           valueText(plan, own.result.value, false),
                                           chosenText(plan, *own.design)));
-  for (const MinedAnswer &other : plan.compared)
-    lines.add("compared",
-              fmt::format("{}, {}", effortText(other.result),
-                          other.design ? fmt::format("{}, {:.3g} % above the best found",
-                                                     valueText(plan, other.result.value, ratio),
-                                                     100 * (other.result.value / result.value - 1))
-                                       : std::string("no design found")));
+  if (!plan.compared.empty()) {
+    ComparedWith with = comparedWith(plan);
+    lines.add("compared", fmt::format("by equal {}", plan.comparedByTime
+                                                         ? "processor time: depends on the machine"
+                                                         : "numbers of designs valued"));
+    lines.add("", comparedText(plan, with, plan.best, ratio));
+    for (const MinedAnswer &other : plan.compared)
+      lines.add("", comparedText(plan, with, other, ratio));
+  }
   for (size_t j = 0; j < plan.findings.limits.size(); ++j)
     if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
       lines.add(j == 0 ? "waits for" : "", design.steps.at(j).job + ": " + text);
   addRequirements(lines, plan);
+  if (!plan.findings.left.empty())
+    lines.add("left out", plan.findings.left);
   lines.add("written", folder + "/best.accel, " + folder + "/report.html");
   if (plan.front)
     addFront(lines.text, plan, ratio, style);

@@ -23,7 +23,7 @@ public:
   /// The search, with this crew; where another process leads, what it found there.
   virtual MiningResult search(MiningStrategy strategy, MiningProblem &problem,
                               const MiningOptions &options) = 0;
-  /// Of each box, in the order of boxes. From within `search`.
+  /// Of each box, in the order of boxes. Outside of `search` by this process alone.
   virtual std::vector<Appraisal> answers(MiningProblem &problem, const CrewTask &task,
                                          const std::vector<DesignBox> &boxes) = 0;
 };

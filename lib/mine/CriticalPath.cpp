@@ -1,7 +1,9 @@
 #include "lib/mine/Run.h"
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
 
 namespace accord {
 namespace {
@@ -16,10 +18,10 @@ class CriticalPath {
 public:
   explicit CriticalPath(MiningRun &run) : run(run), parameters(run.parameters()) {
     for (size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].numbers.empty())
-        rest.push_back(i);
+      if (!isNumber(i))
+        words.push_back(i), rest.push_back(i);
       else if (endsWith(parameters[i].name, {"count"}))
-        counts.push_back(i);
+        continue;
       else if (endsWith(parameters[i].name, {"rows", "cols", "lanes"}))
         sizes.push_back(i);
       else
@@ -29,7 +31,7 @@ public:
 
   void search() {
     for (int start = 0; start < 4 && !run.spent(); ++start) {
-      until = run.limit() / 5 * static_cast<uint64_t>(4 - start);
+      until = run.limit() >> (start + 1);
       std::optional<Design> before = run.best();
       Design design(parameters.size(), 0);
       for (size_t i : sizes)
@@ -41,7 +43,7 @@ public:
         else if (start == 3 && before)
           design[i] = (*before)[i];
         else
-          design[i] = start == 0 ? last(i) / 2 : start == 1 ? 0 : last(i);
+          design[i] = start == 0 ? 0 : start == 1 ? last(i) / 2 : last(i);
       }
       found.reset();
       worth = INFINITY;
@@ -88,6 +90,64 @@ private:
     return next;
   }
 
+  bool isNumber(size_t i) const { return !parameters[i].numbers.empty(); }
+
+  /// As far as its bound tells: limits of area and power are in it.
+  bool possible(const Design &design) {
+    auto known = may.find(design);
+    if (known == may.end())
+      known =
+          may.emplace(design, run.boundsLeft() > 0 && run.bounds({{design, design}})[0] < INFINITY)
+              .first;
+    return known->second;
+  }
+
+  /// Lowers `i` until the design may be.
+  bool lower(Design &design, size_t i) {
+    while (design[i] > 0) {
+      --design[i];
+      if (possible(design))
+        return true;
+    }
+    return false;
+  }
+
+  /// Conflict resolution under a budget: a design that may not be, since `raised` takes too much of
+  /// it, gets that from what the critical path waits for least: from one other parameter, else from
+  /// several, and what was lowered in vain is put back. False: nothing helps.
+  bool afford(Design &design, size_t raised, const std::vector<double> &waits, bool sizesToo) {
+    if (possible(design))
+      return true;
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (i != raised && isNumber(i) && design[i] > 0 && (sizesToo || !isSize(i)))
+        order.emplace_back(waits.empty() ? 0 : waits[i], i);
+    std::sort(order.begin(), order.end());
+    for (auto [wait, i] : order)
+      if (Design one = design; lower(one, i)) {
+        design = one;
+        return true;
+      }
+    Design all = design;
+    size_t last = 0;
+    while (last < order.size() && !lower(all, order[last].second))
+      ++last;
+    if (last == order.size())
+      return false;
+    for (size_t k = last + 1; k-- > 0;) {
+      size_t i = order[k].second;
+      while (all[i] < design[i]) {
+        ++all[i];
+        if (!possible(all)) {
+          --all[i];
+          break;
+        }
+      }
+    }
+    design = all;
+    return true;
+  }
+
   /// What may be doubled, what is waited for most first; without a word about waiting all of it.
   std::vector<Design> larger(const Design &design, bool &told) {
     std::vector<double> waits = run.problem().waits(design);
@@ -100,8 +160,16 @@ private:
     std::sort(order.begin(), order.end());
     std::vector<Design> all;
     for (auto [wait, i] : order) {
-      all.push_back(design);
-      all.back()[i] = doubled(i, design[i]);
+      Design more = design;
+      more[i] = doubled(i, design[i]);
+      while (more[i] > design[i] && !possible(more)) // as many as may be
+        --more[i];
+      if (more[i] == design[i]) {
+        more[i] = doubled(i, design[i]);
+        if (!afford(more, i, told ? waits : std::vector<double>(), false))
+          continue;
+      }
+      all.push_back(std::move(more));
     }
     return all;
   }
@@ -127,29 +195,49 @@ private:
     return now;
   }
 
+  /// With the words that suit it best.
+  double respell(Design &design, double now) {
+    for (size_t i : words)
+      for (uint32_t other = 0; other <= std::min(last(i), 16u) && !over(); ++other) {
+        Design with = design;
+        with[i] = other;
+        if (double then = value(with); then < now)
+          now = then, design = std::move(with);
+      }
+    return now;
+  }
+
   bool isSize(size_t i) const { return std::find(sizes.begin(), sizes.end(), i) != sizes.end(); }
 
-  /// The tree of sizes, level by level. A node that is worse than the best of this start is kept
-  /// once (hysteresis): the subtree ends at the second in a row.
+  /// The tree of sizes, first below what was best. A node that is worse than the best of this start
+  /// is kept once (hysteresis): the subtree ends at the second in a row.
   void walk(const Design &root) {
-    std::map<Design, int> level = {{root, 0}}; // with how many in a row were worse
-    while (!level.empty() && !over()) {
-      std::map<Design, int> below;
-      // Of a level the largest first.
-      for (auto node = level.rbegin(); node != level.rend() && !over(); ++node) {
-        Design design = node->first;
-        double before = worth;
-        int worse = grow(design) > before ? node->second + 1 : 0;
-        for (size_t i : sizes) {
-          Design child = node->first;
-          child[i] = halved(i, child[i]);
-          if (worse > 1 || child[i] == node->first[i])
-            continue;
-          auto place = below.emplace(child, worse).first;
-          place->second = std::min(place->second, worse);
-        }
+    struct Node {
+      double parent; ///< value of the best design with the sizes that these follow from
+      int depth;     ///< halvings
+      Design sizes;
+      int worse; ///< how many in a row were
+      bool operator<(const Node &other) const {
+        return std::tie(parent, depth, other.sizes) < std::tie(other.parent, other.depth, sizes);
       }
-      level = std::move(below);
+    };
+    std::set<Node> open = {{INFINITY, 0, root, 0}};
+    std::set<Design> seen = {root};
+    while (!open.empty() && !over()) {
+      Node node = std::move(open.extract(open.begin()).value());
+      Design design = node.sizes;
+      double before = worth, grown = grow(design);
+      if (grown < before)
+        grown = respell(design, grown);
+      int worse = grown > before ? node.worse + 1 : 0;
+      for (size_t i : sizes) {
+        Design child = node.sizes;
+        child[i] = halved(i, child[i]);
+        for (size_t word : words)
+          child[word] = design[word];
+        if (worse < 2 && seen.insert(child).second)
+          open.insert({grown, node.depth + 1, std::move(child), worse});
+      }
     }
   }
 
@@ -165,68 +253,93 @@ private:
       }
   }
 
-  /// Neighbours of a design: one parameter a step or a doubling away, then two against each other.
-  std::vector<Design> neighbours(const Design &design, bool pairs) const {
-    std::vector<std::vector<uint32_t>> moves(parameters.size());
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].numbers.empty()) {
-        for (uint32_t other = 0; other <= std::min(last(i), 16u); ++other)
-          moves[i].push_back(other);
-      } else {
-        uint32_t at = design[i];
-        moves[i] = {at > 0 ? at - 1 : at, at < last(i) ? at + 1 : at, doubled(i, at),
-                    halved(i, at)};
-      }
-      std::sort(moves[i].begin(), moves[i].end());
-      moves[i].erase(std::unique(moves[i].begin(), moves[i].end()), moves[i].end());
-      std::erase(moves[i], design[i]);
-    }
+  /// Neighbours of a design: one parameter a step or a doubling away, what others give up for it;
+  /// `pairs`: one more, each other one less. First what raises what is waited for most.
+  std::vector<Design> neighbours(const Design &design, bool pairs) {
+    std::vector<double> waits = run.problem().waits(design);
+    if (waits.size() != parameters.size())
+      waits.assign(parameters.size(), 0);
+    std::vector<size_t> order(parameters.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(-waits[a], a) < std::pair(-waits[b], b);
+    });
     std::vector<Design> all;
-    for (size_t i = 0; i < parameters.size(); ++i)
-      for (uint32_t to : moves[i]) {
+    for (size_t i : order)
+      for (uint32_t to : moves(design, i)) {
         Design near = design;
         near[i] = to;
-        if (!pairs)
-          all.push_back(near);
-        for (size_t j = i + 1; pairs && j < parameters.size(); ++j)
-          for (uint32_t other : moves[j]) {
-            bool words = parameters[i].numbers.empty() || parameters[j].numbers.empty();
-            if (!words && (to > design[i]) == (other > design[j]))
-              continue; // more of both, or less of both
-            near[j] = other;
+        bool up = isNumber(i) && to > design[i];
+        if (!pairs) {
+          if (!up || afford(near, i, waits, true))
             all.push_back(near);
-            near[j] = design[j];
+          continue;
+        }
+        if (!up && isNumber(i))
+          continue;
+        for (size_t k = order.size(); k-- > 0;) {
+          size_t j = order[k];
+          if (j == i || (!isNumber(i) && !isNumber(j) && j < i))
+            continue;
+          for (uint32_t other : moves(design, j)) {
+            if (up && isNumber(j) && other > design[j])
+              continue; // more of both
+            Design pair = near;
+            pair[j] = other;
+            all.push_back(pair);
           }
+          if (Design pair = near; up && isNumber(j) && !possible(near) && lower(pair, j))
+            all.push_back(pair);
+        }
       }
     return all;
   }
 
+  /// Other choices of a parameter that are near.
+  std::vector<uint32_t> moves(const Design &design, size_t i) const {
+    std::vector<uint32_t> to;
+    uint32_t at = design[i];
+    if (!isNumber(i))
+      for (uint32_t other = 0; other <= std::min(last(i), 16u); ++other)
+        to.push_back(other);
+    else
+      to = {at > 0 ? at - 1 : at, at < last(i) ? at + 1 : at, doubled(i, at), halved(i, at)};
+    std::sort(to.begin(), to.end());
+    to.erase(std::unique(to.begin(), to.end()), to.end());
+    std::erase(to, at);
+    return to;
+  }
+
   void improve(Design at) {
+    constexpr size_t kRound = 8; // valued at once
     double now = value(at);
     for (bool pairs = false; !over();) {
       std::vector<Design> near = neighbours(at, pairs);
-      std::vector<double> values = run.values(near);
-      size_t best = near.size();
-      for (size_t i = 0; i < near.size(); ++i)
-        if (values[i] < (best < near.size() ? values[best] : now))
-          best = i;
-      if (best < near.size()) {
-        now = values[best];
-        at = near[best];
-        pairs = false;
-      } else if (pairs) {
-        break;
-      } else {
-        pairs = true;
+      bool better = false;
+      for (size_t first = 0; first < near.size() && !better && !over(); first += kRound) {
+        std::vector<Design> round(
+            near.begin() + static_cast<std::ptrdiff_t>(first),
+            near.begin() + static_cast<std::ptrdiff_t>(std::min(first + kRound, near.size())));
+        std::vector<double> values = run.values(round);
+        size_t best =
+            static_cast<size_t>(std::min_element(values.begin(), values.end()) - values.begin());
+        if (values[best] < now) {
+          now = values[best], at = round[best];
+          better = true;
+        }
       }
+      if (!better && pairs)
+        break;
+      pairs = !better;
     }
   }
 
   MiningRun &run;
   const std::vector<DesignParameter> &parameters;
-  std::vector<size_t> sizes, counts, rest;
-  std::optional<Design> found; ///< best of this start
+  std::vector<size_t> sizes, words, rest; ///< `rest`: words and all but sizes and counts
+  std::optional<Design> found;            ///< best of this start
   double worth = INFINITY;
+  std::unordered_map<Design, bool, DesignHash> may;
   uint64_t until = 0; ///< evaluations to be left over by this start
 };
 

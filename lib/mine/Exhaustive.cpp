@@ -30,10 +30,13 @@ MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &optio
 
 MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options) {
   MiningRun run(problem, options, "random", kUsualEvaluations);
+  run.screen();
   std::optional<uint64_t> size = designsOf(run.parameters());
   if (size)
     run.forget();
-  uint64_t count = run.empty() ? 0 : size ? std::min(*size, run.limit()) : run.limit();
+  // Where hardly any design may be, a search is over at some point.
+  uint64_t most = run.limit() < UINT64_MAX / 256 ? 256 * run.limit() : UINT64_MAX;
+  uint64_t count = run.empty() ? 0 : std::min(size.value_or(most), most);
   Shuffled order(size.value_or(1), options.seed);
   MiningRandom random(options.seed);
   uint64_t drawn = 0;
@@ -47,7 +50,7 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options) 
     }
     run.values(round);
   }
-  return run.conclude(run.empty() || (size && drawn == *size));
+  return run.conclude(run.empty() || (size && drawn == *size && !run.cut()));
 }
 
 } // namespace accord

@@ -66,9 +66,10 @@ public:
     double left = 0;
     for (const Open &open : heap)
       left = std::max(left, uncovered(open.least));
+    front.within = std::max(within, left - 1);
     for (const Numbers &least : unproven)
       left = std::max(left, uncovered(least));
-    front.within = std::max(within, left - 1);
+    front.possibly = std::max(within, left - 1);
     front.proof = fmt::format("branch and bound: {}; {} boxes open", ended, heap.size());
     std::sort(front.points.begin(), front.points.end(), [](const auto &a, const auto &b) {
       return std::tie(a.value, a.costs, a.design) < std::tie(b.value, b.costs, b.design);

@@ -13,9 +13,10 @@ namespace accord {
 ///
 /// Branch and bound over boxes: one goes where a design of the list is within of its bounds. Next
 /// is always the box whose bounds the list is farthest from, so that a search that limits or `stop`
-/// end has refined the whole front alike; how near it is then, is in the result. Of the options
-/// those count that say so, with `seed`, `gap`, `checkpoint` and `resume` of no meaning here; the
-/// list begins with `known`. Nothing depends on the number of threads.
+/// end has refined the whole front alike; how near it is then, is in the result. Designs are as
+/// they are valued; what their own searches leave open is in the result, too. Of the options those
+/// count that say so, with `seed`, `gap`, `checkpoint` and `resume` of no meaning here; the list
+/// begins with `known`. Nothing depends on the number of threads.
 MiningFront mineFront(MiningProblem &problem, double within, const MiningOptions &options = {});
 
 } // namespace accord

@@ -64,6 +64,10 @@ struct MiningOptions {
   uint64_t bounds = UINT64_MAX;       ///< of `bound`, at most
   uint64_t boxes = uint64_t(1) << 26; ///< held by the exact search, at most; it ends at more
   uint64_t seed = 1;
+  /// Processor time of the search, at most, and whether moments say when they were; both make a
+  /// result depend on the machine. 0: no limit.
+  double seconds = 0;
+  bool timed = false;
   double gap = 0; ///< of the exact search: stop when proven so near
   /// That the exact search and `mineFront` value first. Those that are no designs are left out.
   std::vector<Design> known;
@@ -92,8 +96,8 @@ MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options = 
 /// Every design, in the order of parameters. Refused: more than 2^48 without a limit.
 MiningResult mineExhaustively(MiningProblem &problem, const MiningOptions &options = {});
 
-// Those below bound the whole space at once, count a design that comes again once, and stop at
-// `kUsualEvaluations` if no limit is set.
+// Those below bound the whole space at once, count a design that comes again once and none whose
+// bound is infinite, and stop at `kUsualEvaluations` if no limit is set.
 constexpr uint64_t kUsualEvaluations = 2000;
 
 /// Designs drawn evenly, none twice.
@@ -103,10 +107,11 @@ MiningResult mineAtRandom(MiningProblem &problem, const MiningOptions &options =
 /// evaluations, back to the best where nothing was found for long.
 MiningResult mineByAnnealing(MiningProblem &problem, const MiningOptions &options = {});
 /// Critical-path mining (after WHAM, arXiv 2404.14632): sizes of cores (parameters that end in
-/// rows, cols or lanes) from the largest by halving, a subtree left at the second size in a row
-/// that is worse than the best before; for each, counts (those that end in count) from the least,
-/// and what the critical path waits for doubled while that helps. Then better neighbours; from
-/// several settings of the rest. Nothing is drawn at random.
+/// rows, cols or lanes) from the largest by halving, below the best first, a subtree left at the
+/// second size in a row that is worse than the best before; for each, counts (those that end in
+/// count) from the least, and what the critical path waits for doubled while that helps. Where a
+/// limit of area or power forbids that, what it waits for least gives way. Then better neighbours;
+/// from several settings of the rest. Nothing is drawn at random.
 MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &options = {});
 /// Gaussian process over logarithms of the parameters' numbers, words one-hot (Rasmussen and
 /// Williams, 2006, algorithm 2.1; kernel dot product + RBF + white), next the one of 1,000 random
@@ -114,8 +119,14 @@ MiningResult mineByCriticalPath(MiningProblem &problem, const MiningOptions &opt
 /// limit is set, and 600 of them, the best and the latest, in the process.
 MiningResult mineByBayes(MiningProblem &problem, const MiningOptions &options = {});
 
+/// The outer loop of PHAZE (Wang et al., ICML 2024): designs in bins of 10,000 um2 of their area,
+/// the largest first, until the best of five bins in a row were none better than the one before.
+/// Bins without a design that may be do not count. Of more than 2^22 designs, 2^18 that are drawn.
+/// Where no area is known all are in one bin.
+MiningResult mineByAreaBins(MiningProblem &problem, const MiningOptions &options = {});
+
 /// By name, done by `MiningOptions::crew` where there is one: "exact", "exhaustive", "random",
-/// "annealing", "wham", "bayes".
+/// "annealing", "wham", "bayes", "phaze".
 using MiningStrategy = MiningResult (*)(MiningProblem &, const MiningOptions &);
 MiningStrategy miningStrategy(const std::string &name); ///< null: unknown
 std::vector<std::string> miningStrategies();

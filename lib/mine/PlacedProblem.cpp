@@ -4,6 +4,8 @@
 #include "lib/support/Version.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <mutex>
 
 namespace accord {
 namespace {
@@ -30,6 +32,9 @@ struct PlacedProblem::Data {
   std::vector<PlacedShare> jobs;
   MiningWorth worth;
   StepReach reach;
+  std::mutex mutex;
+  double least = kNever;
+  std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `least`
 
   /// Of what `place` has made least: picoseconds, or W s.
   double of(const Machine &machine, double value) const {
@@ -56,12 +61,15 @@ struct PlacedProblem::Data {
 
 PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs,
                              MiningMetric metric, MiningBlend blend)
-    : data_(new Data{space, std::move(jobs), {metric, blend}, StepReach(space)}) {}
+    : data_(new Data{space, std::move(jobs), {metric, blend}, StepReach(space), {}, kNever, {}}) {}
 PlacedProblem::~PlacedProblem() = default;
 
 const std::vector<DesignParameter> &PlacedProblem::parameters() const {
   return data_->space.parameters();
 }
+
+std::vector<std::string> PlacedProblem::costNames() { return data_->space.costNames(); }
+std::vector<double> PlacedProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
 
 std::string PlacedProblem::digest() {
   std::string text = fmt::format("{} {} {}", kVersion, name(data_->worth.metric),
@@ -113,13 +121,14 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
   if (!machine)
     return {kNever, kNever};
   std::vector<Appraisal> known(data_->jobs.size());
+  std::vector<PlacedBest> placed(known.size());
   for (size_t job = 0; job < known.size(); ++job) {
     const PlacedShare &one = data_->jobs[job];
     if (one.work) {
-      PlacedBest best = one.work->best(*machine, data_->below(one, *machine, below));
-      known[job] = {data_->of(*machine, best.value), data_->of(*machine, best.bound)};
+      placed[job] = one.work->best(*machine, data_->below(one, *machine, below));
+      known[job] = {data_->of(*machine, placed[job].value), data_->of(*machine, placed[job].bound)};
     } else {
-      known[job].value = known[job].bound = one.alone->value(design);
+      known[job] = one.alone->appraise(design, data_->worth.below(one, below));
     }
     if (std::isinf(known[job].value)) {
       for (size_t rest = job; rest < known.size(); ++rest)
@@ -127,15 +136,28 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
       break;
     }
   }
-  return {data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].value; }),
-          data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].bound; })};
+  Appraisal all{data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].value; }),
+                data_->worth.blended(data_->jobs, [&](size_t job) { return known[job].bound; })};
+  std::scoped_lock lock(data_->mutex);
+  if (all.value < data_->least)
+    data_->least = all.value, data_->kept.clear();
+  if (all.value == data_->least && std::isfinite(all.value))
+    data_->kept.insert_or_assign(design, std::move(placed));
+  return all;
 }
 
 std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design) {
   auto machine = data_->machine(design);
   if (job >= data_->jobs.size() || !data_->jobs[job].work || !machine)
     return std::nullopt;
-  PlacedBest best = data_->jobs[job].work->best(*machine, kNever);
+  PlacedBest best;
+  {
+    std::scoped_lock lock(data_->mutex);
+    if (auto found = data_->kept.find(design); found != data_->kept.end())
+      best = found->second[job];
+  }
+  if (!best.plan)
+    best = data_->jobs[job].work->best(*machine, kNever);
   if (!best.plan)
     return std::nullopt;
   best.value = data_->of(*machine, best.value), best.bound = data_->of(*machine, best.bound);

@@ -31,9 +31,11 @@ public:
   double deepen(const Design &design, unsigned tier) override;
   double value(const Design &design) override;
   Appraisal appraise(const Design &design, double below) override;
+  std::vector<std::string> costNames() override; ///< those of one device
+  std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override;
-  /// Of one job, for tables and reports; its value by the metric, without a bound. Nothing: no
-  /// placement fits, or the design may not be.
+  /// Of one job, for tables and reports; value and bound by the metric. Of the best design that was
+  /// appraised it is what was found then. Nothing: no placement fits, or the design may not be.
   std::optional<PlacedBest> placed(size_t job, const Design &design);
 
 private:

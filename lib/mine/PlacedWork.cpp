@@ -321,7 +321,9 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
     best.worth = std::move(found.worth);
     best.plan = std::move(found.plan);
   }
-  best.bound = std::min(best.bound, best.value);
+  // Values that differ by no more are one to `place`.
+  if (best.bound >= best.value * (1 - 1e-9))
+    best.bound = best.value;
   return best;
 }
 

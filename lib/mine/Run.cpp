@@ -2,8 +2,16 @@
 #include "lib/mine/Random.h"
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 namespace accord {
+
+namespace {
+
+/// Of all threads of the process.
+double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+} // namespace
 
 size_t DesignHash::operator()(const Design &design) const {
   uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a, by words
@@ -51,7 +59,7 @@ MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::
     : problem_(problem), options_(options),
       limit_(options.evaluations == UINT64_MAX ? usual : options.evaluations), appraised_(INFINITY),
       own_(options.crew ? nullptr : threadCrew(options.threads)),
-      crew_(options.crew ? *options.crew : *own_) {
+      crew_(options.crew ? *options.crew : *own_), begun_(processorSeconds()) {
   result_.strategy = std::move(strategy);
   result_.value = INFINITY;
   size_ = designsOf(parameters());
@@ -76,6 +84,13 @@ static std::vector<double> boundsOf(const std::vector<Appraisal> &answers) {
   return bounds;
 }
 
+double MiningRun::seconds() const { return processorSeconds() - begun_; }
+
+bool MiningRun::stopped() const {
+  return (options_.stop && options_.stop->load(std::memory_order_relaxed)) ||
+         (options_.seconds > 0 && seconds() >= options_.seconds);
+}
+
 std::vector<double> MiningRun::bounds(const std::vector<DesignBox> &boxes) {
   result_.bounds += boxes.size();
   return boundsOf(crew_.answers(problem_, {CrewTask::Ask::Bound}, boxes));
@@ -91,15 +106,10 @@ std::vector<double> MiningRun::deepen(const std::vector<Design> &designs, unsign
 
 std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
   std::vector<size_t> fresh;
-  if (!remembers_) {
-    for (size_t i = 0; i < designs.size(); ++i)
-      fresh.push_back(i);
-    return fresh;
-  }
   std::vector<DesignBox> boxes;
   KnownDesigns seen;
   for (size_t i = 0; i < designs.size(); ++i)
-    if (!known_.contains(designs[i]) && seen.emplace(designs[i], 0).second) {
+    if (!remembers_ || (!known_.contains(designs[i]) && seen.emplace(designs[i], 0).second)) {
       fresh.push_back(i);
       boxes.push_back({designs[i], designs[i]});
     }
@@ -110,7 +120,7 @@ std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
   for (size_t i = 0; i < fresh.size(); ++i) {
     if (least[i] < INFINITY)
       possible.push_back(fresh[i]);
-    else
+    else if (remembers_)
       known_.emplace(designs[fresh[i]], Appraisal{INFINITY, INFINITY});
   }
   return possible;
@@ -118,6 +128,7 @@ std::vector<size_t> MiningRun::unknown(const std::vector<Design> &designs) {
 
 std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
   std::vector<size_t> counted = unknown(designs), asked;
+  cut_ |= counted.size() > left();
   counted.resize(std::min<uint64_t>(counted.size(), left()));
   std::vector<Appraisal> found(designs.size(), {INFINITY, INFINITY});
   std::vector<DesignBox> boxes;
@@ -172,7 +183,8 @@ void MiningRun::moment(bool always) {
         (bound == last.bound || std::abs(bound - last.bound) <= 1e-4 * std::abs(last.bound)))
       return;
   }
-  result_.moments.push_back({result_.evaluations, result_.bounds, result_.value, bound});
+  result_.moments.push_back(
+      {result_.evaluations, result_.bounds, result_.value, bound, options_.timed ? seconds() : 0});
   if (options_.progress)
     options_.progress(result_.value, bound);
 }
@@ -184,6 +196,7 @@ MiningResult MiningRun::finish(std::string proof) {
       last.bound != result_.bound)
     moment(true);
   result_.proof = std::move(proof);
+  result_.seconds = options_.timed ? seconds() : 0;
   if (saved)
     saved(true);
   return std::move(result_);

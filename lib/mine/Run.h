@@ -30,11 +30,12 @@ public:
   const MiningOptions &options() const { return options_; }
   /// A parameter has no choices, or no design can be.
   bool empty() const { return empty_; }
-  bool stopped() const { return options_.stop && options_.stop->load(std::memory_order_relaxed); }
+  bool stopped() const;
   /// Every design is known.
   bool complete() const { return size_ && *size_ == known_.size(); }
   /// No evaluation is left, or nothing to spend one on, or `stop`.
   bool spent() const { return stopped() || left() == 0 || complete(); }
+  bool cut() const { return cut_; } ///< a design that was to be valued was beyond the limit
   uint64_t left() const { return limit_ - result_.evaluations; }
   uint64_t limit() const { return limit_; }
   uint64_t boundsLeft() const { return options_.bounds - result_.bounds; }
@@ -78,6 +79,7 @@ public:
   MiningResult &result() { return result_; }
 
 private:
+  double seconds() const; ///< of processor time since the search began
   void moment(bool always);
   /// Where in the list designs are that have to be valued, each once.
   std::vector<size_t> unknown(const std::vector<Design> &designs);
@@ -85,12 +87,13 @@ private:
   MiningProblem &problem_;
   MiningOptions options_;
   uint64_t limit_;
-  bool remembers_ = true, screens_ = false, appraises_ = false, empty_ = false;
+  bool remembers_ = true, screens_ = false, appraises_ = false, cut_ = false, empty_ = false;
   double appraised_;
   std::optional<uint64_t> size_;
   KnownDesigns known_, earlier_;
   std::unique_ptr<Crew> own_; ///< where the options name none
   Crew &crew_;
+  double begun_; ///< processor time
   MiningResult result_;
 };
 

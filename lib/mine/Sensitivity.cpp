@@ -106,6 +106,7 @@ std::vector<std::vector<ChoiceWorth>> sensitivityOf(MiningProblem &problem, cons
     worth.searched = true;
     worth.best = result.value;
     worth.bound = result.bound;
+    worth.least = result.least || result.bound == INFINITY;
     if (result.best)
       found.push_back(pinned.inWhole(*result.best));
   }

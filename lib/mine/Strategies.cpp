@@ -14,6 +14,7 @@ static constexpr std::pair<const char *, MiningStrategy> kStrategies[] = {
     {"exact", together<mineExactly>},       {"exhaustive", together<mineExhaustively>},
     {"random", together<mineAtRandom>},     {"annealing", together<mineByAnnealing>},
     {"wham", together<mineByCriticalPath>}, {"bayes", together<mineByBayes>},
+    {"phaze", together<mineByAreaBins>},
 };
 
 MiningStrategy miningStrategy(const std::string &name) {

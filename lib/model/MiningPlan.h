@@ -11,6 +11,7 @@ namespace accord {
 struct MiningMoment {
   uint64_t evaluations = 0, bounds = 0;
   double incumbent = 0, bound = 0; ///< infinite: no design yet
+  double seconds = 0;              ///< of processor time; 0 where that is not asked for
 };
 
 struct MiningResult {
@@ -22,6 +23,7 @@ struct MiningResult {
   /// that Accord finds); `bound` is less where one may be, by another schedule.
   bool least = false;
   uint64_t evaluations = 0, bounds = 0;
+  double seconds = 0; ///< of processor time; 0 where that is not asked for
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<MiningMoment> moments;
   std::string proof;    ///< what proves the bound
@@ -44,9 +46,11 @@ struct FrontPoint {
 struct MiningFront {
   std::vector<std::string> costs; ///< names of what designs take besides their value
   std::vector<FrontPoint> points; ///< by value
-  /// Every design of the space is in everything at least this share near one of the points; 0: they
-  /// are the whole front. Infinite: nothing is known.
+  /// Every design of the space is in everything within this share of one of the points, as designs
+  /// are valued; 0: they are the whole front. Infinite: nothing is known.
   double within = 0;
+  /// The same whatever values their own searches leave possible: `within` or more.
+  double possibly = 0;
   uint64_t evaluations = 0, bounds = 0;
   std::string proof;
 };
@@ -98,6 +102,7 @@ struct ChoiceWorth {
   uint32_t choice = 0;
   double value = 0;      ///< of the design that differs from the best in this alone
   bool searched = false; ///< for the best of all designs that choose it
+  bool least = false;    ///< none of them is worth less than `best` as designs are valued
   double best = 0, bound = 0;
   std::string why; ///< it may not be
 };
@@ -115,8 +120,9 @@ constexpr double kRelaxed = 1.1;
 
 /// What is found out about the best design.
 struct MiningFindings {
+  std::string left; ///< why what was asked for is not there; empty: it is
   std::vector<std::vector<LimitShare>> limits;      ///< by job
-  std::vector<double> waits;                        ///< by parameter; empty: not known
+  std::vector<double> waits;                        ///< by parameter, of the step; empty: not known
   std::vector<std::vector<ChoiceWorth>> parameters; ///< by parameter
   std::vector<RequirementWorth> requirements;
   /// A machine that is compared with, and the jobs on it that it has room for.
@@ -138,6 +144,7 @@ struct MiningPlan {
   MinedAnswer best;                  ///< of all jobs
   std::vector<MinedAnswer> own;      ///< several jobs: of each alone
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
+  bool comparedByTime = false;       ///< with equal processor time; else equal evaluations
   std::optional<MinedFront> front;
   MiningFindings findings;
   std::string conflict; ///< a requirement that no design keeps; with its place

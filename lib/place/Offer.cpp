@@ -223,6 +223,8 @@ private:
         auto found = uses(kind, share, microbatch);
         if (!issues_.empty())
           return false;
+        if (!found && known_) // left out by itself
+          continue;
         if (!found)
           break;
         for (int64_t data : degrees) {

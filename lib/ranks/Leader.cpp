@@ -185,7 +185,7 @@ struct CrewLeader::State {
 
   /// To every rank as much as its threads do at once, and one chunk more while there are enough.
   void handOut() {
-    if (!boxes || board.complete())
+    if (!boxes || !searching || board.complete())
       return;
     for (bool some = true; some;) { // in turns
       some = false;
@@ -265,6 +265,7 @@ struct CrewLeader::State {
   Span longest{0};             ///< that a chunk took
   double each[kCrewAsks] = {}; ///< seconds of one answer, of late; 0: not known
   LeaderTally tally;
+  bool searching = false; ///< the ranks have the problem
   bool ending = false;
   std::thread listener;
 };
@@ -294,6 +295,7 @@ MiningResult CrewLeader::search(MiningStrategy strategy, MiningProblem &problem,
     for (size_t i = 1; i < state.ranks.size() && !trouble; ++i)
       if (const Rank &rank = state.ranks[i]; rank.stand == Rank::Stand::Refused)
         trouble = fmt::format("rank {} on {} {}", i, rank.who.host, rank.trouble);
+    state.searching = true;
   }
   MiningResult result;
   if (trouble) {
@@ -305,6 +307,7 @@ MiningResult CrewLeader::search(MiningStrategy strategy, MiningProblem &problem,
     result = strategy(problem, ours);
   }
   std::lock_guard lock(state.mutex);
+  state.searching = false;
   RankMessage end{Kind::End, state.searches};
   end.result = result;
   end.result.moments.clear();
@@ -344,16 +347,21 @@ LeaderTally CrewLeader::tally() const {
 }
 
 std::vector<LeaderTally::Rank> CrewLeader::dismiss() {
-  std::unique_lock lock(state_->mutex);
-  auto left = [this] {
-    std::vector<LeaderTally::Rank> left;
-    for (size_t i = 1; i < state_->ranks.size(); ++i)
-      if (state_->present(i))
-        left.push_back(state_->ranks[i].who);
-    return left;
+  State &state = *state_;
+  std::unique_lock lock(state.mutex);
+  std::vector<LeaderTally::Rank> left;
+  auto quiet = [&] { // those that are left have long been silent
+    left.clear();
+    bool all = true;
+    for (size_t i = 1; i < state.ranks.size(); ++i)
+      if (state.present(i)) {
+        left.push_back(state.ranks[i].who);
+        all &= state.silent(state.ranks[i]);
+      }
+    return all;
   };
-  state_->changed.wait_for(lock, state_->patience(), [&] { return left().empty(); });
-  return left();
+  state.changed.wait_for(lock, state.patience(), quiet);
+  return left;
 }
 
 } // namespace accord

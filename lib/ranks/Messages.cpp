@@ -66,6 +66,7 @@ struct Reader {
 
 void putResult(Writer &out, const MiningResult &result) {
   out.put(uint64_t(result.refused));
+  out.put(uint64_t(result.least));
   out.put(uint64_t(result.best.has_value()));
   out.put(result.best.value_or(Design()));
   out.put(result.value);
@@ -80,6 +81,7 @@ void putResult(Writer &out, const MiningResult &result) {
 MiningResult resultFrom(Reader &in) {
   MiningResult result;
   result.refused = in.number() != 0;
+  result.least = in.number() != 0;
   bool best = in.number() != 0;
   Design design = in.design();
   if (best)

@@ -1,4 +1,4 @@
-// Messages over TCP. MPI itself would not do: where it loses a rank, the others cannot go on.
+// Messages over TCP. MPI itself would not do: that a rank is lost it does not say.
 #pragma once
 #include "lib/ranks/Link.h"
 #include <memory>

@@ -28,49 +28,53 @@ std::string modelText(fuzz::Random &random, bool large, std::string &what) {
                        "  var h = reshape(x, [1, {0}])\n"
                        "  repeat {1} as layer {{ h = {2}(linear(h, out = {0})) }}\n"
                        "  loss cross_entropy(linear(h, out = {3}), label)\n",
-                       width, layers, random.percent(50) ? "gelu" : "relu",
-                       pick({10, 100, 1000}));
+                       width, layers, random.percent(50) ? "gelu" : "relu", pick({10, 100, 1000}));
     break;
   }
   case 1: { // an encoder or a decoder
     int head = pick({16, 32, 64}), heads = times * pick({1, 2, 4}), layers = pick({1, 2, 3});
-    int seq = times * pick({16, 48, 64, 128}), hidden = head * heads, vocab = pick({100, 1000, 5000});
+    int seq = times * pick({16, 48, 64, 128}), hidden = head * heads,
+        vocab = pick({100, 1000, 5000});
     what = fmt::format("transformer {}x{} of {}", layers, hidden, seq);
     import = "import \"catalog/transformer.dnn\"\n";
     std::string fed = random.percent(60)
                           ? fmt::format("gelu_mlp(layer_norm(x), {}, {})", hidden, 4 * hidden)
                           : fmt::format("swiglu_mlp(rms_norm(x), {}, {})", hidden, 3 * hidden);
-    body = fmt::format(
-        "  input tokens : int32[{0}]\n  input labels : int32[{0}]\n"
-        "  var x = embedding(tokens, rows = {1}, dim = {2})\n"
-        "  repeat {3} as layer {{\n    x = x + attention(layer_norm(x), heads = {4}, causal = {5})\n"
-        "    x = x + {6}\n  }}\n  loss cross_entropy(linear(x, out = {1}), labels)\n",
-        seq, vocab, hidden, layers, heads, random.percent(50) ? "true" : "false", fed);
+    body =
+        fmt::format("  input tokens : int32[{0}]\n  input labels : int32[{0}]\n"
+                    "  var x = embedding(tokens, rows = {1}, dim = {2})\n"
+                    "  repeat {3} as layer {{\n    x = x + attention(layer_norm(x), heads = {4}, "
+                    "causal = {5})\n"
+                    "    x = x + {6}\n  }}\n  loss cross_entropy(linear(x, out = {1}), labels)\n",
+                    seq, vocab, hidden, layers, heads, random.percent(50) ? "true" : "false", fed);
     break;
   }
   case 2: { // convolutions with residuals
-    int size = pick({14, 28, 32}), channels = times * pick({16, 32, 48, 128}), blocks = pick({1, 2});
+    int size = pick({14, 28, 32}), channels = times * pick({16, 32, 48, 128}),
+        blocks = pick({1, 2});
     what = fmt::format("convnet {}x{} of {}", blocks, channels, size);
     import = "import \"catalog/convolution.dnn\"\n";
-    body = fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
-                       "  var x = relu(conv_bn(image, out = {1}, kernel = 3, stride = {3}, padding "
-                       "= 1))\n  repeat {2} as block {{\n"
-                       "    let y = relu(conv_bn(x, out = {1}, kernel = 3, padding = 1))\n"
-                       "    x = relu(x + conv_bn(y, out = {1}, kernel = {4}, padding = {5}))\n  }}\n"
-                       "  loss cross_entropy(classifier(x, 10), label)\n",
-                       size, channels, blocks, pick({1, 2}), 3, 1);
+    body =
+        fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
+                    "  var x = relu(conv_bn(image, out = {1}, kernel = 3, stride = {3}, padding "
+                    "= 1))\n  repeat {2} as block {{\n"
+                    "    let y = relu(conv_bn(x, out = {1}, kernel = 3, padding = 1))\n"
+                    "    x = relu(x + conv_bn(y, out = {1}, kernel = {4}, padding = {5}))\n  }}\n"
+                    "  loss cross_entropy(classifier(x, 10), label)\n",
+                    size, channels, blocks, pick({1, 2}), 3, 1);
     break;
   }
   case 3: { // depthwise convolutions
     int size = pick({14, 28, 56}), channels = times * pick({16, 24, 40}), wide = pick({2, 4, 6});
     what = fmt::format("inverted residuals {} of {}", channels, size);
     import = "import \"catalog/convolution.dnn\"\n";
-    body = fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
-                       "  var x = hard_swish(conv_bn(image, out = {1}, kernel = 3, stride = 2, "
-                       "padding = 1))\n  repeat {2} as block {{ x = inverted_residual(x, out = {1}, "
-                       "wide = {3}, kernel = {4}, squeeze = {5}) }}\n"
-                       "  loss cross_entropy(classifier(x, 100), label)\n",
-                       size, channels, pick({1, 3}), channels * wide, pick({3, 5}), pick({0, 16}));
+    body =
+        fmt::format("  input image : float[3, {0}, {0}]\n  input label : int32[1]\n"
+                    "  var x = hard_swish(conv_bn(image, out = {1}, kernel = 3, stride = 2, "
+                    "padding = 1))\n  repeat {2} as block {{ x = inverted_residual(x, out = {1}, "
+                    "wide = {3}, kernel = {4}, squeeze = {5}) }}\n"
+                    "  loss cross_entropy(classifier(x, 100), label)\n",
+                    size, channels, pick({1, 3}), channels * wide, pick({3, 5}), pick({0, 16}));
     break;
   }
   default: { // recurrent
@@ -182,28 +186,32 @@ std::string spaceText(fuzz::Random &random, const MiningDraw &draw) {
   std::string text = "accelerator s {\n  technology = 16 nm\n";
   bool linked = random.percent(30), either = random.percent(60), split = random.percent(50);
   std::string spread = either ? ", spread = either" : split ? "" : ", spread = one_each";
+  bool chip = draw.tight && random.percent(60); // sizes around those of large chips
   std::string tensors = random.percent(50) ? open.powers(0, 5, 90) : open.range(1, 8, 90);
-  text += fmt::format("  core tc[{}] : tensor {{ array = ({}) x ({}), dataflow = {}, multiply = "
-                      "bf16, accumulate = fp32, reads = glb{} }}\n",
-                      tensors, open.powers(2, 8, 90), open.powers(2, 8, 80),
-                      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60),
-                      spread);
+  text += fmt::format(
+      "  core tc[{}] : tensor {{ array = ({}) x ({}), dataflow = {}, multiply = "
+      "bf16, accumulate = fp32, reads = glb{} }}\n",
+      tensors, open.powers(chip ? 5 : 2, 8, 90), open.powers(chip ? 5 : 2, 8, 80),
+      open.among({"weight_stationary", "output_stationary", "input_stationary"}, 60), spread);
   std::string vectors = random.percent(60) ? open.powers(0, 4, 80) : open.range(1, 6, 80);
-  text += fmt::format("  core vc[{}] : vector {{ lanes = {}, types = {{fp32, bf16}}, reads = glb{} "
-                      "}}\n",
-                      vectors, linked ? "tc.array.cols" : open.powers(3, 10, 80), spread);
-  text += fmt::format("  memory glb : scratchpad {{ capacity = {}, bandwidth = {}, double_buffered = "
-                      "{}, energy = 0.1 pJ/bit }}\n",
-                      open.powers(6, 14, 90, " KiB"),
-                      open.among({"64 B/cycle", "256 B/cycle", "1024 B/cycle", "4096 B/cycle"}, 50),
-                      random.percent(80) ? "true" : "false");
-  text += fmt::format("  memory hbm : dram {{ capacity = {}, bandwidth = {}, energy = 4 pJ/bit }}\n",
-                      open.among({"8 GiB", "64 MiB", "1 GiB"}, 20),
-                      draw.tight ? "900 GB/s" : open.among({"30 GB/s", "100 GB/s", "400 GB/s"}, 40));
+  text += fmt::format(
+      "  core vc[{}] : vector {{ lanes = {}, types = {{fp32, bf16}}, reads = glb{} "
+      "}}\n",
+      vectors, linked ? "tc.array.cols" : open.powers(chip ? 8 : 3, chip ? 12 : 10, 80), spread);
+  text +=
+      fmt::format("  memory glb : scratchpad {{ capacity = {}, bandwidth = {}, double_buffered = "
+                  "{}, energy = 0.1 pJ/bit }}\n",
+                  open.powers(chip ? 12 : 6, chip ? 16 : 14, 90, " KiB"),
+                  open.among({"64 B/cycle", "256 B/cycle", "1024 B/cycle", "4096 B/cycle"}, 50),
+                  random.percent(80) ? "true" : "false");
+  text +=
+      fmt::format("  memory hbm : dram {{ capacity = {}, bandwidth = {}, energy = 4 pJ/bit }}\n",
+                  open.among({"8 GiB", "64 MiB", "1 GiB"}, 20),
+                  draw.tight ? "900 GB/s" : open.among({"30 GB/s", "100 GB/s", "400 GB/s"}, 40));
   text += fmt::format("  clock = {}\n", open.among({"500 MHz", "940 MHz", "1.4 GHz"}, 25));
   text += "  path hbm -> glb -> {tc, vc}\n  power { idle = 2 W, mac = 0.6 pJ }\n"
-          "  area { mac = 760 um2, lane = 2000 um2, sram = 1.4 mm2 per 1 MiB }\n";
-  return text;
+          "  area { mac = 760 um2, sram = 1.4 mm2 per 1 MiB";
+  return text + (chip && random.percent(50) ? " }\n" : ", lane = 2000 um2 }\n");
 }
 
 /// Limits of area and power that a share of the designs keeps.
@@ -218,7 +226,9 @@ std::string limits(fuzz::Random &random, const DesignSpace &space, bool tight) {
   }
   auto share = [&](std::vector<double> of) {
     std::sort(of.begin(), of.end());
-    return of.empty() ? 1 : of[of.size() * (tight ? 5 + random.below(25) : 20 + random.below(75)) / 100];
+    return of.empty()
+               ? 1
+               : of[of.size() * (tight ? 5 + random.below(60) : 20 + random.below(75)) / 100];
   };
   double area = share(areas), power = share(powers);
   std::string text;

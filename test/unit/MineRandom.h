@@ -21,8 +21,8 @@ struct MiningAtRandom {
   }
 };
 
-/// What is drawn: spaces of `least` to `most` designs. `tight`: all sizes are open, few designs keep
-/// the limits, networks are large and device memory is fast, so that arithmetic matters.
+/// What is drawn: spaces of `least` to `most` designs. `tight`: all sizes are open, few designs
+/// keep the limits, networks are large and device memory is fast, so that arithmetic matters.
 struct MiningDraw {
   uint64_t least = 50, most = 3000;
   bool tight = false;

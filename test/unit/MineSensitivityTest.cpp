@@ -62,6 +62,7 @@ TEST(MineSensitivity, IsWhatEveryDesignTells) {
         double least = leastWith(problem, p, c);
         EXPECT_EQ(one.best, least) << seed;
         EXPECT_EQ(one.bound, least) << seed;
+        EXPECT_TRUE(one.least) << seed;
         EXPECT_LE(brief[p][c].bound, least) << seed;
         EXPECT_GE(brief[p][c].best, least) << seed;
         better += one.best < one.value;

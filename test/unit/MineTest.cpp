@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, MineEvery, testing::ValuesIn(miningStrategi
                          [](const auto &info) { return info.param; });
 
 TEST(Mine, NamesOfStrategies) {
-  EXPECT_EQ(miningStrategies().size(), 6u);
+  EXPECT_EQ(miningStrategies().size(), 7u);
   for (const std::string &name : miningStrategies()) {
     TableProblem problem(1);
     EXPECT_EQ(miningStrategy(name)(problem, {}).strategy, name);
@@ -192,9 +192,61 @@ TEST(Mine, RandomDrawsNoDesignTwice) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Once problem(seed, 1500);
     MiningResult result = mineAtRandom(problem);
-    EXPECT_EQ(problem.seen.size(), problem.table.size());
+    size_t possible = 0;
+    problem.bounding = true;
+    for (size_t point = 0; point < problem.table.size(); ++point) {
+      Design design = problem.at(point);
+      bool may = problem.boundIn({design, design}) < INFINITY;
+      possible += may;
+      problem.bounding = true;
+      EXPECT_EQ(problem.seen.contains(design), may); // all, and no evaluation for what may not be
+    }
+    EXPECT_EQ(problem.seen.size(), possible);
+    EXPECT_EQ(result.evaluations, possible);
     EXPECT_EQ(result.bound, result.value);
   }
+}
+
+namespace {
+
+/// Of each design the value and the area (in bins) are given.
+class BinnedProblem : public CountingProblem {
+public:
+  explicit BinnedProblem(std::vector<std::pair<double, double>> given) : given(std::move(given)) {
+    std::vector<double> values;
+    for (size_t i = 0; i < this->given.size(); ++i)
+      values.push_back(static_cast<double>(i + 1));
+    all = {numbers("p", values)};
+  }
+  double boundIn(const DesignBox &box) override {
+    return box.one() && std::isinf(valueOf(box.low)) ? INFINITY : 1;
+  }
+  double valueOf(const Design &design) override { return given[design[0]].first; }
+  std::vector<std::string> costNames() override { return {"area"}; }
+  std::vector<double> costs(const DesignBox &box) override {
+    return {(given[box.low[0]].second + 0.5) * 1e-8};
+  }
+  std::vector<std::pair<double, double>> given;
+};
+
+} // namespace
+
+TEST(Mine, AreaBinsEndAfterFiveThatAreNoBetter) {
+  // By area: 9, better 8, 8 again (of two designs the better counts), 8.5, a bin of nothing, 9, 10:
+  // the fifth in a row. What comes after is never seen.
+  BinnedProblem problem(
+      {{1, 1}, {10, 2}, {9, 3}, {INFINITY, 4}, {8.5, 5}, {8, 6}, {12, 6}, {8, 7}, {9, 8}});
+  MiningResult result = mineByAreaBins(problem, {});
+  EXPECT_EQ(result.value, 8);
+  EXPECT_EQ(result.best, (Design{5}));
+  EXPECT_EQ(result.evaluations, 7u);
+  EXPECT_EQ(result.bound, 1);
+  // One better bin begins the count anew.
+  problem.given[2].first = 8.4;
+  result = mineByAreaBins(problem, {});
+  EXPECT_EQ(result.value, 1);
+  EXPECT_EQ(result.evaluations, 8u);
+  EXPECT_EQ(result.bound, 1);
 }
 
 TEST(Mine, NearTheOptimumOfWhatLooksLikeHardware) {

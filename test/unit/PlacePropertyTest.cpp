@@ -53,6 +53,40 @@ size_t neverWorse(const PlacementProblem &problem, const std::vector<Change> &ch
 
 } // namespace
 
+// A limit below which plans are of use is the best plan's own value, or a bit more: nothing, or
+// that plan. Bounds of configurations alone are not above it.
+TEST(PlaceProperty, OnlyWhatIsBelowALimitIsOfUse) {
+  size_t plans = 0, tight = 0;
+  for (uint64_t seed = 4000; seed < 4200; ++seed) {
+    PlacementProblem problem = test::randomPlacement(seed, 6, 8);
+    if (problem.objective == PlacementObjective::Memory)
+      problem.objective = PlacementObjective::StepTime;
+    Answer whole = answer(problem);
+    if (whole.bound < whole.value)
+      continue;
+    double least = leastValue(problem), of = INFINITY;
+    EXPECT_LE(least, whole.value) << seed;
+    for (double form : leastByForm(problem))
+      of = std::min(of, form);
+    EXPECT_DOUBLE_EQ(least, of) << seed;
+    if (!whole.plan)
+      continue;
+    ++plans, tight += least > 0.7 * whole.value;
+    PlaceOptions options;
+    options.effort = 12;
+    options.below = whole.value;
+    PlacementResult none = place(problem, options);
+    EXPECT_FALSE(none.plan) << seed;
+    EXPECT_GE(none.bound, whole.value * (1 - 1e-12)) << seed;
+    options.below = whole.value * (1 + 1e-9);
+    PlacementResult same = place(problem, options);
+    ASSERT_TRUE(same.plan) << seed;
+    EXPECT_DOUBLE_EQ(same.value, whole.value) << seed;
+  }
+  EXPECT_GT(plans, 100u);
+  EXPECT_GT(tight, plans / 2);
+}
+
 TEST(PlaceProperty, TwiceOfAnyResourceIsNeverWorse) {
   size_t devices = 0, memory = 0, bandwidth = 0, latency = 0;
   for (uint64_t seed = 2000; seed < 2160; ++seed) {

@@ -68,6 +68,7 @@ RankMessage example(RankMessage::Kind kind) {
   message.boxes = {{{1, 2, UINT32_MAX}, {}}, {{}, {0}}};
   message.answers = {{INFINITY, 0.1}, {-0.0, 5e-324}};
   message.result.best = Design{4, 5};
+  message.result.least = true;
   message.result.value = 0.1;
   message.result.evaluations = UINT64_MAX;
   message.result.proof = "because";
@@ -91,6 +92,7 @@ TEST(RankMessages, ComeBackAsTheyWere) {
   auto end = decoded(encoded(example(RankMessage::Kind::End)));
   EXPECT_EQ(end->result.best, (Design{4, 5}));
   EXPECT_EQ(end->result.proof, "because");
+  EXPECT_TRUE(end->result.least);
   auto hello = decoded(encoded(example(RankMessage::Kind::Hello)));
   EXPECT_EQ(hello->text.size(), 3u);
   EXPECT_EQ(hello->process, 4321u);

@@ -1,5 +1,5 @@
 // The processes of an MPI job meet: who is which, and what the first one has to say. Then MPI is
-// over for them, for a job that uses it ends with the first rank that is lost.
+// over for them: at its end it waits for all ranks, for ever where one was lost.
 #include <mpi.h>
 
 extern "C" {

@@ -1,6 +1,7 @@
 #include "tools/accord/Mine.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Mining.h"
+#include "lib/mine/Compare.h"
 #include "lib/support/Version.h"
 #include "tools/accord/MineCertificate.h"
 #include "tools/accord/MineJobs.h"
@@ -24,15 +25,8 @@ public:
     if (auto *wrong = std::get_if<std::string>(&asked))
       return refuse(Code::BadCommandLine, *wrong, options_.session.json, "mine");
     auto [gap, seconds] = std::get<SolveWatch::Asked>(asked);
-    if (!options_.front.empty()) {
-      auto near = SolveWatch::asked(options_.front, "none");
-      if (!std::holds_alternative<SolveWatch::Asked>(near))
-        return refuse(Code::BadCommandLine,
-                      "--front: expected a share below 1, as in 2% or 0.02, found '" +
-                          options_.front + "'",
-                      options_.session.json, "mine");
-      findings_.front = std::get<SolveWatch::Asked>(near).gap;
-    }
+    if (!options_.front.empty()) // checked
+      findings_.front = std::get<SolveWatch::Asked>(SolveWatch::asked(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
     if (int status = jobs_.prepare(); status != kDone)
       return status;
@@ -69,7 +63,7 @@ private:
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
       const std::string &name = jobs_.jobs()[j].name;
       auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
-      MinedAnswer answer{strategy(*alone, kept("." + name)), {}};
+      MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
       if (answer.result.best) {
         jobs_.best(j, answer.result.value);
         answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
@@ -77,42 +71,58 @@ private:
       plan_.own.push_back(std::move(answer));
     }
     std::vector<size_t> all = jobs_.all();
-    auto made = jobs_.problemOf(all, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+    plan_.comparedByTime = search_.timed = options_.compare == "time";
+    MiningBlend blend = ratio ? MiningBlend::WorstRatio : MiningBlend::Sum;
+    auto made = jobs_.problemOf(all, blend, plan_.comparedByTime);
     MiningProblem &problem = *made;
-    plan_.best.result = strategy(problem, kept(""));
-    if (const auto &best = plan_.best.result.best)
+    plan_.best.result = strategy(problem, kept("", !ratio));
+    chosen_.resize(jobs_.size());
+    if (const auto &best = plan_.best.result.best) {
       plan_.best.design =
           jobs_.designed(several ? "common" : jobs_.jobs().front().name, problem, all, *best);
-    else
+      for (size_t j = 0; j < jobs_.size(); ++j)
+        if (jobs_.placed(j))
+          chosen_[j] = static_cast<PlacedProblem &>(problem).placed(j, *best);
+    } else {
       jobs_.explain(plan_);
-    if (plan_.best.result.best)
+    }
+    MiningOptions here = search_; // rank 0 alone finds out more, and writes it
+    here.crew = nullptr;
+    if (plan_.best.design && options_.writes)
       addFindings(plan_,
-                  {jobs_.space(), problem, search_,
+                  {jobs_.space(), problem, here,
                    [&](const std::string &name, const Design &design) {
                      return jobs_.designed(name, problem, all, design);
                    },
                    [&](const Design &design) { return jobs_.limits(problem, design); },
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
-    if (!options_.compare)
+    if (options_.compare.empty())
       return;
-    MiningOptions equal = search_;
-    equal.evaluations = std::max<uint64_t>(1, plan_.best.result.evaluations);
     for (const std::string &other : miningStrategies())
-      if (other != options_.strategy) {
-        MinedAnswer answer{miningStrategy(other)(problem, equal), {}};
+      if (const auto &only = options_.strategies;
+          other != options_.strategy &&
+          (only.empty() || std::find(only.begin(), only.end(), other) != only.end())) {
+        std::unique_ptr<MiningProblem> anew;
+        if (plan_.comparedByTime)
+          anew = jobs_.problemOf(all, blend, true);
+        MinedAnswer answer{mineAlike(other, anew ? *anew : problem, plan_.best.result,
+                                     plan_.comparedByTime, search_),
+                           {}};
         if (answer.result.best)
           answer.design = jobs_.designed(other, problem, all, *answer.result.best);
         plan_.compared.push_back(std::move(answer));
       }
   }
 
-  /// The search with its files.
-  MiningOptions kept(const std::string &behind) const {
+  /// The search with its files. Of the first one there must be a file to go on from; it may have
+  /// ended before the next had one.
+  MiningOptions kept(const std::string &behind, bool isFirst) const {
     MiningOptions search = search_;
     if (!options_.checkpoint.empty())
       search.checkpoint = options_.checkpoint + behind;
-    if (!options_.resume.empty())
+    search.checkpointEvery = options_.checkpointEvery;
+    if (!options_.resume.empty() && (isFirst || llvm::sys::fs::exists(options_.resume + behind)))
       search.resume = options_.resume + behind;
     return search;
   }
@@ -138,19 +148,18 @@ private:
   bool placements() {
     if (!plan_.best.design)
       return true;
-    for (const MinedStep &step : plan_.best.design->steps)
-      for (size_t j = 0; j < jobs_.size(); ++j) {
-        if (jobs_.jobs()[j].name != step.job || !jobs_.placed(j))
-          continue;
-        std::string folder = options_.session.output + "/placement";
-        if (jobs_.size() > 1)
-          folder += "-" + step.job;
-        if (!writeMinedPlacement(jobs_.session(j), *plan_.best.design, step, jobs_.metric(),
-                                 folder)) {
-          failed_ = &jobs_.session(j);
-          return false;
-        }
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      if (!chosen_[j])
+        continue;
+      std::string folder = options_.session.output + "/placement";
+      if (jobs_.size() > 1)
+        folder += "-" + jobs_.jobs()[j].name;
+      if (!writeMinedPlacement(jobs_.session(j), plan_.best.design->machine, *chosen_[j],
+                               jobs_.metric(), folder)) {
+        failed_ = &jobs_.session(j);
+        return false;
       }
+    }
     return true;
   }
 
@@ -167,6 +176,8 @@ private:
     llvm::json::Value document = toJson(plan_);
     bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
               writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
+    if (!plan_.compared.empty())
+      ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
     ok = ok && writeFindings(diags, folder, plan_);
@@ -174,8 +185,12 @@ private:
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok &&
-         writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_, diags);
+    bool placed = false; // no certificate yet: their placements have one each
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      placed |= jobs_.placed(j);
+    if (!placed)
+      ok = ok && writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_,
+                                        diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
@@ -193,6 +208,7 @@ private:
 
   const MineOptions &options_;
   MineJobs jobs_;
+  std::vector<std::optional<PlacedBest>> chosen_; ///< by job that is placed, on the best design
   Session *failed_ = nullptr;
   MiningOptions search_;
   MineReportOptions findings_;

@@ -1,20 +1,22 @@
 // accord mine, after its command line is read.
 #pragma once
+#include "lib/mine/Mine.h"
 #include "tools/accord/Planning.h"
 #include "tools/accord/Session.h"
 
 namespace accord {
-class Crew;
 
 struct MineOptions {
   std::vector<std::string> files;
   Options session; ///< of each file; its target is the space
   std::string strategy = "exact", metric, blend = "worst_ratio";
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
+  uint64_t checkpointEvery = MiningOptions().checkpointEvery;
   PlanningLimits limits;
   uint64_t evaluations = 0, bounds = 0, seed = 1; ///< 0: no limit
-  bool compare = false;
-  std::string front, against; ///< a share; a machine that is compared with
+  std::string compare;                            ///< "evaluations", "time"; empty: nothing is
+  std::vector<std::string> strategies;            ///< that it is compared with; empty: all
+  std::string front, against;                     ///< a share; a machine that is compared with
   bool sensitivity = false;
   Crew *crew = nullptr; ///< several processes; null: threads of this one
   bool writes = true;   ///< false: another process does

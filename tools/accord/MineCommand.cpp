@@ -2,6 +2,7 @@
 #include "lib/mine/Mine.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Ranks.h"
+#include "tools/accord/SolveWatch.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,9 +23,17 @@ void addMine(CLI::App &app, int &status) {
                    fmt::format("{}", fmt::join(miningStrategies(), ", ")))
       ->check(CLI::IsMember(miningStrategies()))
       ->capture_default_str();
-  command->add_flag("--compare", options->compare,
-                    "Run all strategies on the same problem, each with as many evaluations as the "
-                    "chosen one took");
+  command
+      ->add_flag("--compare{evaluations}", options->compare,
+                 "Run all strategies on the same problem, each with as many evaluations as the "
+                 "chosen one took; --compare=time: as much processor time, which depends on the "
+                 "machine")
+      ->check(CLI::IsMember({"evaluations", "time"}));
+  command
+      ->add_option("--strategies", options->strategies,
+                   "Of --compare: only these strategies, such as wham,bayes (default: all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(miningStrategies()));
   command
       ->add_option("--metric", options->metric,
                    "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
@@ -39,6 +48,11 @@ void addMine(CLI::App &app, int &status) {
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
   command->add_option("--checkpoint", options->checkpoint,
                       "Of exact: a file of the designs valued so far, written now and then");
+  command
+      ->add_option("--checkpoint-every", options->checkpointEvery,
+                   "Designs valued from one writing to the next")
+      ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40))
+      ->capture_default_str();
   command->add_option("--resume", options->resume,
                       "Of exact: go on from such a file; the answer is that of an unbroken search");
   command
@@ -47,7 +61,13 @@ void addMine(CLI::App &app, int &status) {
                    "TDP, so many that each design of the space is so near one of them (default: "
                    "1%; 0: all); takes longer than the search itself")
       ->expected(0, 1)
-      ->default_str("1%");
+      ->default_str("1%")
+      ->check([](const std::string &share) {
+        auto asked = SolveWatch::asked(share, "none");
+        return std::holds_alternative<SolveWatch::Asked>(asked)
+                   ? ""
+                   : "expected a share below 1, as in 2% or 0.02, found '" + share + "'";
+      });
   command->add_flag("--sensitivity", options->sensitivity,
                     "Also the best design with each choice of each parameter, and with each limit "
                     "relaxed by 10 %; a search for each");

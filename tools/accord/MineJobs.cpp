@@ -76,6 +76,14 @@ bool MineJobs::addJob(Session &session) {
   for (int number = 2; taken(job.name); ++number)
     job.name = fmt::format("{}_{}", session.job().name, number);
   job.batch = request.batch;
+  if (session.minesCluster() && session.spaceName() != space_->name()) {
+    session.diagnostics()
+        .error(Code::NotSupported, session.job().targetAt,
+               fmt::format("'{}' is mined, but the devices of this cluster are '{}'",
+                           space_->name(), session.spaceName()))
+        .help("let all files train on devices of one accelerator");
+    return false;
+  }
   if (session.minesCluster())
     return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
   return addWays(session, job.ways);
@@ -138,13 +146,16 @@ std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
   return "no step";
 }
 
-std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of,
-                                                   MiningBlend blend) {
+std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of, MiningBlend blend,
+                                                   bool anew) {
   std::vector<MiningJob> jobs;
   std::vector<PlacedShare> shares;
   bool placed = false;
   for (size_t j : of) {
-    const MiningJob &job = jobs_[j];
+    MiningJob job = jobs_[j];
+    for (MiningWay &way : job.ways)
+      if (anew)
+        way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
     PlacedShare share{placed_[j], nullptr, job.weight, job.best};
     if (!placed_[j])
@@ -232,7 +243,7 @@ void MineJobs::explain(MiningPlan &plan) {
     if (placed_[j] && plan.conflict.empty()) {
       std::string why = placementConflict(*sessions_[j], *machine, metric_, plan.conflictAt);
       if (!why.empty())
-        plan.conflict = fmt::format("{}, which '{}' needs", why, job.name);
+        plan.conflict = fmt::format("limits of '{}': {}", job.name, why);
     }
     if (placed_[j])
       continue;
@@ -249,6 +260,16 @@ void MineJobs::explain(MiningPlan &plan) {
 std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status) {
   MinedDesign design;
   for (size_t j = 0; j < options_.files.size(); ++j) {
+    if (placed_[j]) {
+      Session &session = *sessions_[j];
+      session.diagnostics()
+          .error(Code::NotSupported, session.job().objectiveAt,
+                 fmt::format("not supported yet: '{}' is placed on a cluster, '{}' is one device",
+                             jobs_[j].name, machine))
+          .help("leave out --against");
+      status = session.finish(kWrongInput, "mine");
+      return std::nullopt;
+    }
     Options one = options_.session;
     one.file = options_.files[j];
     one.elaborate.target = machine;

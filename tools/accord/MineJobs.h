@@ -25,8 +25,9 @@ public:
   Session &session(size_t job) { return *sessions_[job]; }
   Session &first() { return *sessions_.front(); }
 
-  /// Of these jobs.
-  std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, MiningBlend blend);
+  /// Of these jobs. `anew`: nothing is known of their steps' prices on one device.
+  std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, MiningBlend blend,
+                                           bool anew = false);
   /// A design of a problem of these jobs.
   MinedDesign designed(const std::string &name, MiningProblem &problem,
                        const std::vector<size_t> &of, const Design &design);

@@ -1,5 +1,6 @@
 #include "tools/accord/MinePlacement.h"
 #include "lib/emit/PlacementFolder.h"
+#include "lib/place/Judge.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlacementPins.h"
 #include <cmath>
@@ -22,21 +23,51 @@ Objective objectiveIn(MiningMetric metric) {
   return metric == MiningMetric::TdpTime ? Objective::TdpTime : Objective::StepTime;
 }
 
-/// Limits but that of memory have to be the same on every design.
-bool sameLimits(Session &session, const Machine &most, const Machine &least) {
-  std::vector<PlacementLimit> a = session.program().limitsOn(session.job(), most),
-                              b = session.program().limitsOn(session.job(), least);
-  bool same = !session.diagnostics().hasErrors();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    if (a[i].of == PlacementLimit::Of::Memory ? a[i].most < b[i].most : a[i].most != b[i].most) {
-      session.diagnostics()
-          .error(Code::NotSupported, a[i].at,
-                 fmt::format("not supported yet: '{}' is another limit on every design",
-                             session.diagnostics().sources().text(a[i].at).str()))
-          .help("state the limit as a number");
-      same = false;
-    }
-  return same;
+/// Limits but that of memory have to be the same on every design, and that of memory the highest
+/// where there is most of it.
+bool sameLimits(Session &session, const DesignSpace &space, const Machine &most) {
+  auto limits = [&](const Machine &on) { return session.program().limitsOn(session.job(), on); };
+  std::vector<PlacementLimit> here = limits(most);
+  if (session.diagnostics().hasErrors())
+    return false;
+  DesignBox all = wholeOf(space);
+  for (const Design &corner : {all.low, all.high}) {
+    auto made = space.machine(corner);
+    auto *machine = std::get_if<Machine>(&made);
+    if (!machine)
+      continue;
+    std::vector<PlacementLimit> there = limits(*machine);
+    for (size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+      if (here[i].of == PlacementLimit::Of::Memory ? here[i].most < there[i].most
+                                                   : here[i].most != there[i].most) {
+        session.diagnostics()
+            .error(Code::NotSupported, here[i].at,
+                   fmt::format("not supported yet: '{}' is another limit on other designs",
+                               here[i].text))
+            .help("state the limit as a number");
+        return false;
+      }
+  }
+  return true;
+}
+
+/// The mined plan in a problem with other forms besides; nothing where it is not found there.
+std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBest &mined) {
+  auto degrees = [](const PlacementProblem::Form &form) {
+    return std::tie(form.kind, form.tensor, form.sequence, form.data, form.zero, form.microbatch,
+                    form.expert, form.tables, form.ringOverlap, form.hostStates, form.hostWeights,
+                    form.order);
+  };
+  for (PlacementProblem::Id form = 0; form < problem.forms.size(); ++form) {
+    if (degrees(problem.forms[form]) != degrees(mined.form))
+      continue;
+    Placement plan = *mined.plan;
+    for (PlacedStage &stage : plan.stages)
+      stage.form = form;
+    if (faults(problem, plan).empty() && judge(problem, plan).step == mined.worth.step)
+      return plan;
+  }
+  return std::nullopt;
 }
 
 } // namespace
@@ -46,24 +77,21 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace
   auto objective = objectiveOf(metric);
   if (!objective) {
     session.diagnostics()
-        .error(Code::NotSupported, session.job().objectiveAt,
+        .error(Code::NotSupported,
+               session.job().objective == Objective::Energy ? session.job().objectiveAt
+                                                            : SourceRange{},
                fmt::format("not supported yet: mining the devices of a cluster for least {}",
                            name(metric)))
         .help("--metric step_time, tdp_time or area_time");
     return nullptr;
   }
-  DesignBox all = wholeOf(space);
-  auto most = space.best(all);
+  auto most = space.best(wholeOf(space));
   if (auto *issue = std::get_if<Issue>(&most)) {
     session.report(*issue);
     return nullptr;
   }
   const Machine &machine = std::get<Machine>(most);
-  auto first = space.machine(all.low);
-  auto *least = std::get_if<Machine>(&first);
-  if (!sameLimits(session, machine, least ? *least : machine))
-    return nullptr;
-  if (!session.useDevice(machine, Objective::StepTime))
+  if (!sameLimits(session, space, machine) || !session.useDevice(machine, Objective::StepTime))
     return nullptr;
   PlacedJob job;
   job.name = session.job().name;
@@ -122,11 +150,13 @@ MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &bes
   return step;
 }
 
-bool writeMinedPlacement(Session &session, const MinedDesign &design, const MinedStep &step,
+bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined,
                          MiningMetric metric, const std::string &folder) {
-  if (!session.useDevice(design.machine, objectiveIn(metric)))
+  if (!session.useDevice(machine, objectiveIn(metric)))
     return false;
+  session.search.known = [&](const PlacementProblem &problem) { return knownIn(problem, mined); };
   auto plan = session.placement();
+  session.search.known = nullptr;
   if (!plan)
     return false;
   PlacementProof brief; // as `accord compile`: all of the bound is for `accord verify`
@@ -135,13 +165,13 @@ bool writeMinedPlacement(Session &session, const MinedDesign &design, const Mine
   for (const Issue &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {},
                                 "the placement does not verify: " + finding.message);
-  bool tdp = metric == MiningMetric::TdpTime;
-  double found = tdp ? plan->result.value : static_cast<double>(plan->result.worth.step) * 1e-12,
-         mined = tdp ? step.value : step.step;
-  if (proof.holds() && found != mined)
+  // Where the search left it open, the plan may be better.
+  auto took = plan->result.worth.step, step = mined.worth.step;
+  bool proven = mined.bound >= mined.value && metric != MiningMetric::TdpTime;
+  if (proof.holds() && (!plan->result.plan || (proven && took != step)))
     session.diagnostics().error(
         Code::InternalError, {},
-        fmt::format("the placement is worth {}, that of the search {}", found, mined));
+        fmt::format("the placement takes {} ps, that of the search {} ps", took, step));
   if (session.diagnostics().hasErrors())
     return false;
   PlacementReportOptions report;
@@ -162,12 +192,13 @@ std::string placementConflict(Session &session, const Machine &most, MiningMetri
     return "";
   std::vector<std::string> names;
   for (const Conflict &conflict : plan->conflicts)
-    names.push_back("'" + conflict.constraint + "'");
+    names.push_back(conflict.constraint);
   const Conflict &first = plan->conflicts.front();
   at = {first.file, first.line, 0};
-  std::string text = fmt::format("{}", fmt::join(names, " and "));
+  std::string text =
+      fmt::format("{}, where devices have the most of everything", fmt::join(names, " with "));
   if (!plan->relaxations.empty())
-    text += fmt::format(" with the most of everything; {}", plan->relaxations.front());
+    text += fmt::format("; {} would do", plan->relaxations.front());
   return text;
 }
 

@@ -12,9 +12,9 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace
                                              MiningMetric metric);
 /// Words and numbers of a placement, but for the job's own best value.
 MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best);
-/// Plans the job on its cluster of this machine as `accord compile` does, proves the plan and
-/// writes it into a folder. False after errors; A0810 where its value is not the mined one.
-bool writeMinedPlacement(Session &session, const MinedDesign &design, const MinedStep &step,
+/// Plans the job on its cluster of the design's machine as `accord compile` does, beginning with
+/// the mined plan, proves the plan and writes it into a folder. False after errors.
+bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined,
                          MiningMetric metric, const std::string &folder);
 /// What keeps the job from devices with the most of everything; empty: nothing, or it is not known.
 std::string placementConflict(Session &session, const Machine &most, MiningMetric metric,

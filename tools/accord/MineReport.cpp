@@ -12,6 +12,9 @@
 namespace accord {
 namespace {
 
+// Of each search for findings at least, where the search before found its design at once.
+constexpr uint64_t kEvaluations = 64, kBounds = 1024;
+
 std::string numberText(double number, const Dimension &dimension) {
   Dimension perSecond = Dimension::of(Base::Second, -1);
   if (dimension == Dimension::of(Base::Metre, 2))
@@ -95,10 +98,15 @@ void removeOlder(const std::string &folder, size_t count) {
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options) {
   const MiningResult &result = plan.best.result;
   auto stopped = [&] { return mined.search.stop && mined.search.stop->load(); };
-  if (!result.best || stopped())
+  if (!result.best)
     return;
   const Design &best = *result.best;
   MiningFindings &findings = plan.findings;
+  if (stopped()) {
+    findings.left = "the search was stopped: nothing was found out about its design";
+    plan.assumptions.push_back(findings.left);
+    return;
+  }
   findings.limits = mined.limits(best);
   findings.waits = mined.problem.waits(best);
   for (size_t r = 0; r < mined.space.requirements().size(); ++r)
@@ -107,7 +115,8 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
   beside.threads = mined.search.threads;
   beside.stop = mined.search.stop;
   if (options.sensitivity)
-    beside.evaluations = result.evaluations, beside.bounds = result.bounds;
+    beside.evaluations = std::max(kEvaluations, result.evaluations),
+    beside.bounds = std::max(kBounds, result.bounds);
   findings.parameters = sensitivityOf(mined.problem, best, beside);
   for (size_t p = 0; p < findings.parameters.size(); ++p)
     for (ChoiceWorth &worth : findings.parameters[p])
@@ -118,10 +127,12 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
       }
   MiningOptions search = mined.search;
   search.known = {best};
+  search.crew = nullptr; // a crew serves the searches of strategies, of the space as it is written
   MiningOptions relaxed = search;
   // Of more designs than before.
-  relaxed.evaluations = std::min(search.evaluations, 2 * result.evaluations);
-  relaxed.bounds = std::min(search.bounds, 2 * result.bounds);
+  relaxed.evaluations =
+      std::min(search.evaluations, 2 * std::max(kEvaluations, result.evaluations));
+  relaxed.bounds = std::min(search.bounds, 2 * std::max(kBounds, result.bounds));
   for (size_t r = 0; r < findings.requirements.size() && options.sensitivity; ++r)
     if (findings.requirements[r].used > 0 && !stopped())
       searchRelaxed(findings.requirements[r], mined, r, relaxed);

@@ -310,7 +310,10 @@ std::optional<PlacementPlan> Session::placement() {
       search.progress({p.phase, static_cast<int64_t>(std::min(p.incumbent, 0x1p61)),
                        static_cast<int64_t>(std::min(p.bound, 0x1p61))});
     };
+  std::optional<Placement> known = search.known ? search.known(plan.problem) : std::nullopt;
+  how.known = known ? &*known : nullptr;
   plan.result = place(plan.problem, how);
+  how.known = nullptr;
   plan.job = plan.model = theJob->name;
   if (theJob->model)
     plan.model = theJob->model->name.text;

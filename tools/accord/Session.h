@@ -52,6 +52,7 @@ public:
   std::optional<PlacementPlan> placement();
   /// Whether devices of a cluster are mined.
   bool minesCluster() const;
+  std::string spaceName() const; ///< of the accelerator that is mined
   /// The devices of the mined cluster are this machine from now on, with the limits that follow
   /// from it. False after errors.
   bool useDevice(const Machine &machine, Objective objective);
@@ -110,6 +111,8 @@ public:
     const std::atomic<bool> *stop = nullptr;
     std::function<void(const SolveProgress &)> progress;
     bool brief = false; ///< no more than a first schedule of each
+    /// A plan for `placement` to begin with.
+    std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
   } search;
 
   /// The search as the user asked for it, for planning again on a changed machine.

@@ -53,6 +53,10 @@ bool Session::prepareSpace() {
 
 bool Session::minesCluster() const { return theSpace && theProgram->cluster(); }
 
+std::string Session::spaceName() const {
+  return llvm::cast<accel::AcceleratorOp>(theSpace).getSymName().str();
+}
+
 std::optional<DesignSpace> Session::designSpace() {
   auto target = llvm::cast<accel::AcceleratorOp>(theSpace);
   mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) {

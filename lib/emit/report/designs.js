@@ -86,14 +86,14 @@ function parameterCard(one, best, show, searched) {
   const wide = v => (v === null || v === undefined ? 0 : Math.min(1, best / v) * 100);
   const rows = one.choices.flatMap(c => {
     const none = c.value === null, pinned = c.best !== undefined;
-    const open = pinned && c.best !== null && c.bound < c.best * (1 - 1e-9) ? `, none below ${show(c.bound)}` : "";
+    const open = pinned && c.best !== null && c.bound < c.best * (1 - 1e-9) ? `, ${c.least ? "no schedule" : "none"} below ${show(c.bound)}` : "";
     const title = [none ? c.why || "not possible" : `this alone changed: ${show(c.value)}`, pinned ? (c.best === null ? (c.bound === null ? "no design with it may be" : `none found, none below ${show(c.bound)}`) : `the best design with it: ${show(c.best)}${open}`) : ""].filter(t => t).join("; ");
-    const text = c.chosen ? "chosen" : [none ? "–" : worse(c.value), pinned ? (c.best === null ? (c.bound === null ? "none" : "not found") : worse(c.best) + (open ? "*" : "")) : searched ? "" : null].filter(t => t !== null).map(t => el("span", {}, t));
+    const text = c.chosen ? "chosen" : [none ? "–" : worse(c.value), pinned ? (c.best === null ? (c.bound === null ? "none" : "not found") : worse(c.best) + (c.least ? "" : "*")) : searched ? "" : null].filter(t => t !== null).map(t => el("span", {}, t));
     return [el("span", { class: c.chosen ? "what chosen" : "what", title: c.choice }, c.choice),
       el("div", { class: "track", title, role: "img", "aria-label": `${c.choice}: ${title}` }, pinned && c.best !== null ? el("i", { class: "pin", style: `width:${wide(c.best)}%` }) : null,
         none ? null : el("i", { class: c.chosen ? "own chosen" : "own", style: `width:${wide(c.value)}%` }), none && c.why && !pinned ? el("em", {}, c.why) : null),
       el("span", { class: "amounts" }, ...(c.chosen ? [el("b", {}, text)] : text))];
   });
-  const waits = one.waits === undefined ? null : el("span", { class: "quiet" }, one.waits > 0.0005 ? `${one.numbers ? "more of it" : "another"} saves ${percent(one.waits)} at most` : "nothing waits for it");
+  const waits = one.waits === undefined ? null : el("span", { class: "quiet" }, one.waits > 0.0005 ? `${one.numbers ? "more of it" : "another"}: the step at most ${percent(one.waits)} shorter` : "the step does not wait for it");
   return el("div", { class: "parameter" }, el("h3", {}, one.parameter, waits), el("div", { class: "choices" }, ...rows));
 }

@@ -2,12 +2,16 @@
 const data = JSON.parse(byId("data").textContent);
 const design = data.design, steps = design ? design.steps : [], ratio = data.objective.name.startsWith("worst_ratio"), reference = data.against;
 const metric = data.objective.name.replace("worst_ratio of ", ""), unit = data.objective.unit;
-const show = v => v === null || v === undefined ? "–" : ratio ? trim(v, 4) + " ×" : unit === "s" ? seconds(v) : unit === "J" ? si(v, "J") : unit === "m2 s" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + " " + unit;
+const show = v => v === null || v === undefined ? "–" : ratio ? trim(v, 4) + " ×" : unit === "s" ? seconds(v) : unit === "J" ? less(v, "J") : unit === "m2 s" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + " " + unit;
+// On an axis, whose name has the unit.
+const tick = v => (ratio || unit === "W s" || unit === "m2 s" ? trim(unit === "m2 s" ? v * 1e6 : v, 3) : show(v));
+const less = (v, unit) => (v > 0 && v < 1 ? (v < 1e-3 ? trim(v * 1e6, 4) + " µ" : trim(v * 1e3, 4) + " m") + unit : si(v, unit));
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const mm2 = v => trim(v, 4) + " mm²", watts = v => trim(v, 4) + " W", times = v => trim(v, 3) + " ×";
 const metricName = { step_time: steps.length > 1 ? "step times" : "step time", tdp_time: "step time × TDP", energy: "energy of a step", area_time: "step time × area" }[metric];
 const objective = ratio ? "worst ratio to own best" : metricName;
+const axisName = objective + (unit === "m2 s" && !ratio ? " in mm² s" : unit === "W s" && !ratio ? " in W s" : "");
 const chosenText = chosen => data.space.parameters.map(p => `${p.name} ${chosen[p.name]}`).join("  ·  ");
 const jobs = () => (steps.length > 4 ? `${steps.length} jobs` : steps.map(s => s.job).join(", "));
 
@@ -19,13 +23,14 @@ function tile(label, value, unit, note, share, color) {
 
 function header() {
   byId("title").textContent = design ? `${data.space.name} for ${jobs()}` : data.space.name;
-  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
+  byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.search.least ? "proven best, as scheduled" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !design);
   const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `least ${objective}`, `${data.search.strategy} search`];
   byId("subtitle").textContent = made.join("  ·  ");
   if (!design) return;
   byId("degrees").textContent = chosenText(design.chosen);
   const split = text => { const at = text.lastIndexOf(" "); return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)]; };
+  const apart = text => { const at = text.indexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; }, capital = text => text[0].toUpperCase() + text.slice(1);
   const limitOf = word => (data.requirements || []).find(r => r.used && new RegExp(`(^|[^\\w.])${word}`).test(r.requirement));
   const area = limitOf("area"), power = limitOf("power\\.tdp"), tiles = [];
   if (steps.length === 1 && !ratio) {
@@ -34,11 +39,11 @@ function header() {
       tile("Throughput", digits4(s.throughput), "samples/s", other ? `${times(s.throughput / other.throughput)} that of ${reference.name}` : `batch ${s.batch}`));
   } else {
     const worst = [...steps].sort((a, b) => b.value / (b.own_best || 1) - a.value / (a.own_best || 1))[0];
-    tiles.push(tile(ratio ? "Worst ratio to own best" : objective, ...split(show(data.objective.value)), ratio && worst ? `${worst.job} loses most` : `${steps.length} jobs`));
+    tiles.push(tile(capital(objective), ...apart(show(data.objective.value)), ratio && worst ? `${worst.job} loses most` : `${steps.length} jobs`));
   }
   if (design.area_mm2) tiles.push(tile("Area", ...split(mm2(design.area_mm2)), area ? area.figures.replace(/^.* of /, "of ") : "of the chip", area && area.used, area && area.used > 0.95 ? "data_gradient" : ""));
   if (design.tdp_W) tiles.push(tile("Design power", ...split(watts(design.tdp_W)), power ? power.figures.replace(/^.* of /, "of ") : "everything at its peak", power && power.used, power && power.used > 0.95 ? "data_gradient" : ""));
-  tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
+  tiles.push(data.gap === null ? tile("Gap to the bound", "–", "", "this search proves none") : tile("Gap to the bound", trim(data.gap * 100, 3), "%", data.gap > 0 ? data.search.least ? `no schedule of any design below ${show(data.bound.value)}` : `no design below ${show(data.bound.value)}` : "no design of the space is better", data.gap),
     tile("Designs valued", si(data.search.evaluations, "", 4).trim(), "", `of ${data.space.designs}, ${si(data.search.bounds, "", 4).trim()} bounds`));
   byId("headline").append(...tiles);
   byId("headline").classList.add("six");
@@ -57,7 +62,7 @@ function jobTable() {
   const own = steps.some(s => s.own_best), power = design.tdp_W, other = s => reference && reference.steps.find(r => r.job === s.job);
   byId("jobs-table").append(head([["job"], ["runs as"], ["batch", "n"], ["step time", "n"], ["throughput", "n"], ...(power ? [["per watt", "n"]] : []), ["energy", "n"], ["memory", "n"], ...(own ? [["to its own best", "n"]] : []),
       ...(reference ? [[`throughput to ${reference.name}`, "n"], ...(power && reference.tdp_W ? [["per watt to it", "n"]] : [])] : [])]),
-    el("tbody", {}, ...steps.map(s => line([[s.job, "name"], [s.way], [String(s.batch), "n"], [seconds(s.step_time_s), "n"], [si(s.throughput, "samples/s"), "n"], ...(power ? [[si(s.throughput / power, "samples/J"), "n"]] : []), [s.energy_J > 0 ? si(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"],
+    el("tbody", {}, ...steps.map(s => line([[s.job, "name"], [s.way], [String(s.batch), "n"], [seconds(s.step_time_s), "n"], [si(s.throughput, "samples/s"), "n"], ...(power ? [[less(s.throughput / power, "samples/J"), "n"]] : []), [s.energy_J > 0 ? less(s.energy_J, "J") : "–", "n"], [bytes(s.memory_bytes), "n"],
       ...(own ? [[s.own_best ? times(s.value / s.own_best) : "–", "n"]] : []),
       ...(reference ? [[other(s) ? times(s.throughput / other(s).throughput) : "no room there", "n"], ...(power && reference.tdp_W ? [[other(s) ? times(s.throughput / power / (other(s).throughput / reference.tdp_W)) : "–", "n"]] : [])] : [])]))));
 }
@@ -67,16 +72,18 @@ function front() {
   byId("front").hidden = false;
   const f = data.front, over = ["value", ...f.over.slice(1)], byArea = over.includes("area"), byPower = over.includes("tdp");
   const higher = metric === "step_time" && steps.length === 1, yOf = d => (higher ? d.steps[0].throughput : d.value), xOf = d => (byArea ? d.area_mm2 : d.tdp_W);
-  const yShow = higher ? v => si(v, "", 3).trim() : show, powers = f.designs.map(d => d.tdp_W || 0), cold = Math.min(...powers), hot = Math.max(...powers);
-  const same = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen);
+  const yShow = higher ? v => si(v, "", 3).trim() : tick, powers = f.designs.map(d => d.tdp_W || 0), cold = Math.min(...powers), hot = Math.max(...powers);
+  // Of designs that are worth as much as the best the front has the one of least area and power.
+  const chosen = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen), best = f.designs.find(chosen) || f.designs.find(d => d.value <= data.objective.value), same = d => d === best;
   const rows = d => [[objective, show(d.value)], ...d.steps.slice(0, 6).map(s => [s.job, si(s.throughput, "samples/s")]), ...(d.area_mm2 ? [["area", mm2(d.area_mm2)]] : []), ...(d.tdp_W ? [["TDP", watts(d.tdp_W)]] : []), ...(d.chosen ? data.space.parameters.map(p => [p.name, d.chosen[p.name]]) : [])];
-  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, the best` : d.name, rows: rows(d), here: same(d) }));
+  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "worth as much as the best"}` : d.name, rows: rows(d), here: same(d) }));
   if (reference && higher && reference.steps.length && (byArea ? reference.area_mm2 : reference.tdp_W))
     points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
   if (byArea || byPower)
-    drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : objective], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
-  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these` : "no design of the space beats one of these in everything";
-  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: the best. `,
+    drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : axisName], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
+  const possible = f.possibly > f.within * 1.0001 ? ` (${percent(f.possibly)} if others had the best of all schedules)` : "";
+  const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
+  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, worth as much as the best with less area or power` : "the best"}. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
   byId("front-table").append(head([["design"], [objective, "n"], ...(higher ? [["throughput", "n"]] : []), ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
@@ -101,7 +108,7 @@ function requirements() {
   byId("requirements").hidden = false;
   const relaxed = all.some(r => r.relaxed), change = v => { const c = v / data.objective.value - 1; return Math.abs(c) < 5e-5 ? "the same" : (c < 0 ? "−" : "+") + trim(Math.abs(c) * 100, 3) + " %"; };
   const cell = r => !r.relaxed ? "–" : r.relaxed.value === null ? "none found" : el("span", { class: r.relaxed.value < data.objective.value ? "better" : "quiet", title: chosenText(r.relaxed.chosen) },
-    change(r.relaxed.value) + (r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value * (1 - 1e-9) ? ` (${change(r.relaxed.bound)} at most)` : ""));
+    change(r.relaxed.value) + (!r.relaxed.least && r.relaxed.bound > 0 && r.relaxed.bound < r.relaxed.value ? ` (${change(r.relaxed.bound)} at most)` : ""));
   byId("requirements-table").append(head([["requirement"], ["used", "n"], ...(relaxed ? [[`${objective} with 10 % more`, "n"]] : [])]),
     el("tbody", {}, ...all.map(r => line([[el("span", {}, r.requirement, r.figures ? el("div", { class: "quiet" }, r.figures) : null)],
       [r.used ? el("span", {}, percent(r.used), el("span", { class: "mini" }, el("i", { style: `width:${Math.min(100, r.used * 100)}%;background:var(--${r.used > 0.95 ? "data_gradient" : "accent"})` }))) : "kept", "n"], ...(relaxed ? [[cell(r), "n"]] : [])]))));
@@ -111,24 +118,24 @@ function sensitivity() {
   const all = (data.sensitivity || []).filter(s => s.choices.length > 1);
   if (!all.length) return;
   byId("sensitivity").hidden = false;
-  const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best > c.bound * (1 + 1e-9)));
+  const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best && !c.least));
   byId("sensitivity-hint").textContent = `how much worse in ${objective}: this alone changed (dark bar${searched ? ", left number), and the best of all designs with that choice (light bar, right number)" : ")"}; a bar is as long as what is left of the best` + (open ? "; *: not proven best" : "");
   byId("parameters").append(...all.map(s => parameterCard({ ...s, numbers: s.choices.every(c => /^[-\d.]/.test(c.choice)) }, data.objective.value, show, searched)));
 }
 
 function search() {
   const searches = [data.search, ...(data.compared || []).map(c => c.search)];
-  if (drawSearches(searches, objective, ratio ? v => trim(v, 3) : v => show(v), byId("search-chart")))
+  if (drawSearches(searches, axisName, tick, byId("search-chart")))
     byId("search-legend").append(el("span", {}, swatch("critical"), `${data.search.strategy}: best so far`), ...(data.search.bound > 0 ? [el("span", {}, el("i", { class: "dashed" }), "no design is below")] : []), ...searches.slice(1).map((s, i) => el("span", {}, swatch(series[(i + 1) % series.length]), s.strategy)));
   byId("search-table").append(el("caption", {}, data.search.proof || "this strategy proves no bound"), head([["strategy"], ["valued", "n"], ["bounds", "n"], [objective, "n"], ...(searches.length > 1 ? [["above the best", "n"]] : []), ["gap", "n"]]),
-    el("tbody", {}, ...searches.map(s => line([[s.strategy], [String(s.evaluations), "n"], [String(s.bounds), "n"], [show(s.value), "n"], ...(searches.length > 1 ? [[s.value && data.objective.value ? trim((s.value / data.objective.value - 1) * 100, 3) + " %" : "–", "n"]] : []), [s.bound > 0 && s.gap !== null ? percent(s.gap) : "not known", "n"]]))));
+    el("tbody", {}, ...searches.map(s => line([[s.strategy], [String(s.evaluations), "n"], [String(s.bounds), "n"], [show(s.value), "n"], ...(searches.length > 1 ? [[s.value && data.objective.value ? trim((s.value / data.objective.value - 1) * 100, 3) + " %" : "–", "n"]] : []), [s.value !== null && s.bound > 0 && s.gap !== null ? percent(s.gap) : "not known", "n"]]))));
 }
 
 function own() {
   const all = (data.own || []).filter(o => o.design);
   if (!all.length) return;
   byId("own").hidden = false;
-  const showOwn = v => metric === "energy" ? si(v, "J") : metric === "step_time" ? seconds(v) : metric === "area_time" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + " W s";
+  const showOwn = v => metric === "energy" ? less(v, "J") : metric === "step_time" ? seconds(v) : metric === "area_time" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + " W s";
   byId("own-table").append(head([["job"], [metricName, "n"], ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
     el("tbody", {}, ...all.map(o => line([[o.design.name, "name"], [showOwn(o.search.value), "n"], [o.design.area_mm2 ? mm2(o.design.area_mm2) : "–", "n"], [o.design.tdp_W ? watts(o.design.tdp_W) : "–", "n"], ...data.space.parameters.map(p => [o.design.chosen[p.name], "name"])]))));
 }

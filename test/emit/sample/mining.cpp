@@ -50,7 +50,7 @@ MiningPlan minedPlan() {
   plan.compared = {{other, designOf(plan, "random", {2, 2, 1})}};
   MinedFront &front = plan.front.emplace();
   front.front.costs = {"area", "tdp"};
-  front.front.within = 0.01, front.front.proof = result.proof;
+  front.front.within = front.front.possibly = 0.01, front.front.proof = result.proof;
   for (uint32_t i = 4; i-- > 0;) {
     Design design = {i, i == 3 ? 1u : 0u, 0};
     front.designs.push_back(designOf(plan, fmt::format("{:02}", 4 - i), design));
@@ -63,9 +63,10 @@ MiningPlan minedPlan() {
   for (const DesignParameter &parameter : plan.parameters) {
     std::vector<ChoiceWorth> &choices = findings.parameters.emplace_back();
     for (uint32_t c = 0; c < parameter.spelled.size(); ++c)
-      choices.push_back({c, 1.2 + 0.1 * c, c % 2 == 0, 1.2 + 0.05 * c, 1.2, ""});
+      choices.push_back({c, 1.2 + 0.1 * c, c % 2 == 0, c == 0, 1.2 + 0.05 * c, 1.2, ""});
   }
-  findings.parameters[1][2] = {2, kNever, true, kNever, kNever, "breaks 'area': 33 mm2 > 31 mm2"};
+  findings.parameters[1][2] = {
+      2, kNever, true, true, kNever, kNever, "breaks 'area': 33 mm2 > 31 mm2"};
   findings.requirements = {{"area <= 31 mm2",
                             0.98,
                             "30.4 mm2 of at most 31 mm2",
@@ -86,7 +87,7 @@ void writeOne(const std::string &folder, const MiningPlan &plan) {
   write("report.html", toReport(plan));
   write("mine.json", jsonText(toJson(plan)));
   write("front.csv", frontCsv(plan));
-  write("summary.txt", miningSummary(plan, folder, {}));
+  write("summary.txt", miningSummary(plan, "out", {}));
 }
 
 } // namespace
