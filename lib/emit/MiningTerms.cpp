@@ -9,7 +9,8 @@ namespace accord {
 namespace {
 
 constexpr size_t kMostOffered = 100000;
-constexpr unsigned kDeepest = 600; ///< of values that follow from each other, and expressions
+constexpr unsigned kDeepest = 600;     ///< of values that follow from each other, and expressions
+constexpr unsigned kMostTerms = 20000; ///< that one value is computed from
 
 std::optional<Rational> numberOf(Attribute value) {
   if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
@@ -112,7 +113,7 @@ Attribute MiningTerms::chosen(const std::string &path, Attribute value) const {
 }
 
 Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
-  if (depth > kDeepest)
+  if (!more(depth))
     return wrong("values that follow from each other without end");
   if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
     return quantity.quantity();
@@ -176,7 +177,7 @@ Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
 }
 
 double MiningTerms::nearly(Attribute value, const Machine &machine, unsigned depth) const {
-  if (depth > kDeepest)
+  if (!more(depth))
     return NAN;
   auto reference = dyn_cast<accel::ReferenceAttr>(value);
   if (reference && !values.count(reference.getPath().str())) {
@@ -247,7 +248,7 @@ bool MiningTerms::holds(Attribute condition, const Machine &machine, unsigned de
   if (auto truth = dyn_cast<BoolAttr>(condition))
     return truth.getValue();
   auto application = dyn_cast<accel::ApplyAttr>(condition);
-  if (!application || application.getOperands().empty() || depth > kDeepest)
+  if (!application || application.getOperands().empty() || !more(depth))
     return false;
   llvm::StringRef function = application.getFunction();
   auto operands = application.getOperands();
@@ -276,19 +277,30 @@ bool MiningTerms::holds(Attribute condition, const Machine &machine, unsigned de
                             : function == "!=" && (less || more);
 }
 
-void MiningTerms::follow(Attribute value, std::set<std::string> &paths, unsigned depth) const {
-  if (depth > kDeepest)
-    return;
-  if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
+void MiningTerms::follow(Attribute value, std::set<std::string> &paths) const {
+  std::set<std::string> seen;
+  std::vector<Attribute> open{value};
+  while (!open.empty()) {
+    Attribute next = open.back();
+    open.pop_back();
+    if (auto application = dyn_cast<accel::ApplyAttr>(next))
+      open.insert(open.end(), application.getOperands().begin(), application.getOperands().end());
+    auto reference = dyn_cast<accel::ReferenceAttr>(next);
+    if (!reference || !seen.insert(reference.getPath().str()).second)
+      continue;
     std::string path = reference.getPath().str();
     if (parameters.count(path))
       paths.insert(path);
     else if (auto found = values.find(path); found != values.end())
-      follow(found->second, paths, depth + 1);
+      open.push_back(found->second);
   }
-  if (auto application = dyn_cast<accel::ApplyAttr>(value))
-    for (Attribute operand : application.getOperands())
-      follow(operand, paths, depth + 1);
+}
+
+/// Whether a value may be looked into further.
+bool MiningTerms::more(unsigned depth) const {
+  if (depth == 0)
+    spent_ = 0;
+  return depth <= kDeepest && ++spent_ <= kMostTerms;
 }
 
 } // namespace accord

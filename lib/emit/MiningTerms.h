@@ -37,9 +37,11 @@ public:
   /// Numbers that differ by less than 1e-12 of the larger are equal.
   bool holds(mlir::Attribute condition, const Machine &machine, unsigned depth = 0) const;
   /// The choices that a value follows from, by path.
-  void follow(mlir::Attribute value, std::set<std::string> &paths, unsigned depth = 0) const;
+  void follow(mlir::Attribute value, std::set<std::string> &paths) const;
 
 private:
+  bool more(unsigned depth) const;
+  mutable unsigned spent_ = 0; ///< on the value that is computed
   std::optional<std::string> word(mlir::Attribute value) const;
 };
 

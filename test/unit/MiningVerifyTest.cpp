@@ -13,6 +13,7 @@
 #include "lib/mine/StepWork.h"
 #include "lib/verify/Mining.h"
 #include "lib/verify/MiningStep.h"
+#include <fmt/format.h>
 #include <random>
 
 namespace accord {
@@ -37,7 +38,11 @@ std::unique_ptr<MiningSpace> readBack(const DesignSpace &space) {
   std::vector<std::string> paths;
   for (const DesignParameter &parameter : space.parameters()) {
     paths.push_back(parameter.name);
-    EXPECT_EQ(made->choices().at(parameter.name), parameter.spelled) << parameter.name;
+    auto found = made->choices().find(parameter.name);
+    if (found == made->choices().end() || found->second != parameter.spelled) {
+      ADD_FAILURE() << parameter.name;
+      return nullptr;
+    }
   }
   EXPECT_TRUE(made->arrange(paths));
   return made;
@@ -140,6 +145,31 @@ accelerator s {
 TEST(MiningSpace, OtherTextsAreRefused) {
   for (const char *text : {"", "module {}", "accel.accelerator @a with {", "\xff\xfe\x00"})
     EXPECT_TRUE(std::holds_alternative<std::string>(MiningSpace::read(text))) << text;
+}
+
+TEST(MiningSpace, ValuesWithoutEndAreNone) {
+  // Each of 40 values is the sum of the one before with itself; two follow from each other.
+  std::string chain = "accel.accelerator @a with {clock = #accel.quantity<1 GHz>} {\n"
+                      "accel.memory @m : dram {bandwidth = #accel.quantity<1 GB/s>, capacity = "
+                      "#accel.choice<pow2 [#accel.quantity<1 GiB>, #accel.quantity<2 GiB>]>}\n";
+  for (int i = 0; i < 40; ++i)
+    chain +=
+        fmt::format("accel.core @c{0} : vector {{lanes = {1}}}\n", i,
+                    i == 0 ? "8"
+                           : fmt::format("#accel.apply<\"+\" [#accel.reference<\"c{0}.lanes\">, "
+                                         "#accel.reference<\"c{0}.lanes\">]>",
+                                         i - 1));
+  chain += "accel.core @x : vector {lanes = #accel.reference<\"y.lanes\">}\n"
+           "accel.core @y : vector {lanes = #accel.reference<\"x.lanes\">}\n}\n";
+  auto read = MiningSpace::read(chain);
+  if (auto *wrong = std::get_if<std::string>(&read)) {
+    EXPECT_FALSE(wrong->empty());
+    return;
+  }
+  auto &space = std::get<std::unique_ptr<MiningSpace>>(read);
+  ASSERT_TRUE(space->arrange({"m.capacity"}));
+  EXPECT_EQ(space->nearly({0}), nullptr);
+  EXPECT_TRUE(std::holds_alternative<std::string>(space->exactly({1})));
 }
 
 TEST(MiningWork, ArraysAndLanesTakeTheCyclesOfTheCostModels) {
