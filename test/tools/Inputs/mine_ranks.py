@@ -50,8 +50,10 @@ with open(folder / "log.txt", "w") as log:
     while len(ranks) < 3 or not checkpoint.exists():
         if len(ranks) < 3:
             ranks = processes()
-        if run.poll() is not None or time.monotonic() - began > 120:
+        if run.poll() is not None or time.monotonic() - began > 300:
             run.kill()
+            for process in processes().values():
+                os.kill(process, signal.SIGKILL)
             sys.exit("it ended, or nothing came, before there was a checkpoint: see " + log.name)
         time.sleep(0.002)
     if what == "all":
@@ -61,7 +63,7 @@ with open(folder / "log.txt", "w") as log:
     if what == "stop":
         os.kill(ranks[1], signal.SIGSTOP)
     try:
-        run.wait(120)
+        run.wait(300)
     finally:
         ended = time.monotonic()
         while processes() and time.monotonic() - ended < 10:  # a killed process needs a moment
