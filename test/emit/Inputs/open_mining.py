@@ -2,25 +2,13 @@
 import html
 import os
 import re
-import subprocess
 import sys
-import tempfile
+
+from browser import dom_of
 
 
 def open_page(chromium, page):
-    with tempfile.TemporaryDirectory() as profile:
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-                 "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=2000",
-                 "--window-size=1280,1600", f"--user-data-dir={profile}", "--enable-logging=stderr", "--v=0"]
-        done = subprocess.run([chromium, *flags, "--dump-dom", "file://" + os.path.abspath(page)], check=True,
-                              capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": profile})
-    messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    for message in messages:
-        print(message)
-    if messages:
-        sys.exit(1)
-    print(f"{os.path.basename(os.path.dirname(page))}: no console message")
-    dom = done.stdout
+    dom = dom_of(chromium, page, os.path.basename(os.path.dirname(page)))
 
     def rows(table):
         body = re.search(rf'<table id="{table}">(.*?)</table>', dom, re.S)[1].partition("<tbody>")[2]
