@@ -78,6 +78,8 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
                      {"value", finite(step.value)}};
     if (step.ownBest > 0)
       one["own_best"] = step.ownBest;
+    if (step.weight != 1)
+      one["weight"] = step.weight;
     if (step.placement)
       one["placement"] = placed(*step.placement);
     steps.push_back(std::move(one));

@@ -133,6 +133,8 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
     std::string own = step.ownBest > 0 ? fmt::format(", {:.3g} times its own best design's",
                                                      step.value / step.ownBest)
                                        : "";
+    if (step.weight != 1)
+      own += fmt::format(", counts {:.4g} times", step.weight);
     lines.add(step.job,
               fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"),
                           step.batch, static_cast<double>(step.batch) / step.step, step.way, own));

@@ -75,6 +75,7 @@ struct MinedStep {
   double value = 0;   ///< of the metric
   double ownBest = 0; ///< value of the job's own best design; 0: not known
   std::optional<MinedPlacement> placement = {}; ///< on a cluster
+  double weight = 1;                            ///< in a sum of several jobs
 };
 
 struct MinedDesign {

@@ -11,6 +11,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
@@ -28,6 +29,8 @@ public:
     if (!options_.front.empty()) // checked
       findings_.front = std::get<SolveWatch::Asked>(SolveWatch::asked(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
+    if (std::string wrong = wrongWeights(); !wrong.empty())
+      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (int status = jobs_.prepare(); status != kDone)
       return status;
     if (int status = kDone; !options_.against.empty()) {
@@ -48,6 +51,20 @@ public:
   }
 
 private:
+  std::string wrongWeights() const {
+    size_t weights = options_.weights.size(), files = options_.files.size();
+    if (weights == 0)
+      return "";
+    if (options_.blend != "sum" || files < 2)
+      return "--weights: only of several files and with --blend sum";
+    if (weights != files)
+      return fmt::format("--weights: {} numbers for {} files", weights, files);
+    for (double weight : options_.weights)
+      if (!std::isfinite(weight))
+        return fmt::format("--weights: expected a number, found {}", weight);
+    return "";
+  }
+
   void searchAll() {
     MiningStrategy strategy = miningStrategy(options_.strategy);
     plan_.space = jobs_.space().name();

@@ -10,6 +10,7 @@ struct MineOptions {
   std::vector<std::string> files;
   Options session; ///< of each file; its target is the space
   std::string strategy = "exact", metric, blend = "worst_ratio";
+  std::vector<double> weights;    ///< by file, of a sum; empty: all 1
   std::string checkpoint, resume; ///< files; of a job alone with its name behind
   uint64_t checkpointEvery = MiningOptions().checkpointEvery;
   PlanningLimits limits;

@@ -44,6 +44,11 @@ void addMine(CLI::App &app, int &status) {
                    "Of several files: worst_ratio (each job against its own best design) or sum")
       ->check(CLI::IsMember({"worst_ratio", "sum"}))
       ->capture_default_str();
+  command
+      ->add_option("--weights", options->weights,
+                   "Of --blend sum: what each file counts, such as 3,1 (default: all alike)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   command->add_option("--evaluations", options->evaluations, "Designs valued, at most")
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
   command->add_option("--checkpoint", options->checkpoint,

@@ -76,6 +76,8 @@ bool MineJobs::addJob(Session &session) {
   for (int number = 2; taken(job.name); ++number)
     job.name = fmt::format("{}_{}", session.job().name, number);
   job.batch = request.batch;
+  if (!options_.weights.empty())
+    job.weight = options_.weights[jobs_.size() - 1];
   if (session.minesCluster() && session.spaceName() != space_->name()) {
     session.diagnostics()
         .error(Code::NotSupported, session.job().targetAt,
@@ -208,6 +210,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
     if (!step)
       continue;
     step->ownBest = of.size() > 1 ? jobs_[of[i]].best : 0;
+    step->weight = jobs_[of[i]].weight;
     text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch,
                         step->way);
     mined.steps.push_back(std::move(*step));
