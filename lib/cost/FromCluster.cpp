@@ -68,13 +68,15 @@ public:
     if (!value || isa<Kind>(value))
       return dyn_cast_or_null<Kind>(value);
     if (!issue)
-      issue = {"A0456",
-               fmt::format("'{}' {}", key.str(),
-                           isa<accel::ChoiceAttr>(value)
-                               ? "is left open: choose a value, or mine the design space first"
-                               : "has no value yet: it depends on other keys"),
-               sourceOf(accel::locationOf(block, key)),
-               {}};
+      issue = {
+          "A0456",
+          fmt::format(
+              "'{}' {}", key.str(),
+              isa<accel::ChoiceAttr>(value)
+                  ? "is left open: choose a value; what can be mined are choices of an accelerator"
+                  : "has no value yet: it depends on other keys"),
+          sourceOf(accel::locationOf(block, key)),
+          {}};
     return {};
   }
   std::optional<double> number(llvm::StringRef key) {
@@ -224,8 +226,9 @@ std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, 
   auto devices = device.instances();
   auto servers = server ? server.instances() : std::optional<int64_t>(1);
   if (!devices || !servers)
-    return uneven(devices ? server.getOperation() : device.getOperation(),
-                  "the count is left open: choose a value, or mine the design space first");
+    return uneven(
+        devices ? server.getOperation() : device.getOperation(),
+        "the count is left open: choose a value; what can be mined are choices of an accelerator");
   cluster.devicesPerServer = *devices;
   cluster.servers = *servers;
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
