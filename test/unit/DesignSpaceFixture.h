@@ -9,6 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <random>
 
 namespace accord::test {
 
@@ -72,6 +73,33 @@ inline std::string firstIssue(const std::string &text, const std::string &name =
   if (!issues)
     return "";
   return issues->empty() ? "no issue" : issues->front().code + " " + issues->front().message;
+}
+
+inline Design someDesign(const DesignSpace &space, std::mt19937 &random) {
+  Design design;
+  for (const DesignParameter &parameter : space.parameters())
+    design.push_back(static_cast<uint32_t>(random() % parameter.spelled.size()));
+  return design;
+}
+
+/// Boxes around a design, from the whole space by random halves to the design alone.
+inline std::vector<DesignBox> boxesAround(const DesignSpace &space, const Design &design,
+                                          std::mt19937 &random) {
+  DesignBox box;
+  for (const DesignParameter &parameter : space.parameters()) {
+    box.low.push_back(0);
+    box.high.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
+  }
+  std::vector<DesignBox> boxes = {box};
+  while (!box.one()) {
+    size_t p = random() % design.size();
+    uint32_t half = (box.low[p] + box.high[p]) / 2;
+    if (box.low[p] == box.high[p])
+      continue;
+    (design[p] <= half ? box.high[p] : box.low[p]) = design[p] <= half ? half : half + 1;
+    boxes.push_back(box);
+  }
+  return boxes;
 }
 
 } // namespace accord::test

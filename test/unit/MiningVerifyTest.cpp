@@ -48,13 +48,6 @@ std::unique_ptr<MiningSpace> readBack(const DesignSpace &space) {
   return made;
 }
 
-Design someDesign(const DesignSpace &space, std::mt19937 &random) {
-  Design design;
-  for (const DesignParameter &parameter : space.parameters())
-    design.push_back(static_cast<uint32_t>(random() % parameter.spelled.size()));
-  return design;
-}
-
 void expectSame(const Machine &a, const Machine &b) {
   EXPECT_EQ(a.clock.value, b.clock.value);
   EXPECT_NEAR(a.area.value / b.area.value, 1, 1e-12);
@@ -84,7 +77,7 @@ TEST(MiningSpace, MachinesAreThoseOfTheSearch) {
     EXPECT_EQ(again->name(), name);
     unsigned kept = 0;
     for (int i = 0; i < 300; ++i) {
-      Design design = someDesign(space, random);
+      Design design = test::someDesign(space, random);
       auto machine = space.machine(design);
       auto *one = std::get_if<Machine>(&machine);
       const Machine *nearly = again->nearly(design);
@@ -249,7 +242,7 @@ TEST(StepFloor, NoStepTakesLess) {
     for (const char *name : {"tpu_like_space", "phaze_template"}) {
       DesignSpace space = test::shippedSpace(name);
       for (int i = 0; i < 12; ++i) {
-        Design design = someDesign(space, random);
+        Design design = test::someDesign(space, random);
         auto machine = space.machine(design);
         auto *one = std::get_if<Machine>(&machine);
         if (!one)

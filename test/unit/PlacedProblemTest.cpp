@@ -107,25 +107,6 @@ struct Case {
   }
 };
 
-std::vector<DesignBox> boxesAround(const DesignSpace &space, const Design &design,
-                                   std::mt19937 &random) {
-  DesignBox box;
-  for (const DesignParameter &parameter : space.parameters()) {
-    box.low.push_back(0);
-    box.high.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
-  }
-  std::vector<DesignBox> boxes = {box};
-  while (!box.one()) {
-    size_t p = random() % design.size();
-    uint32_t half = (box.low[p] + box.high[p]) / 2;
-    if (box.low[p] == box.high[p])
-      continue;
-    (design[p] <= half ? box.high[p] : box.low[p]) = design[p] <= half ? half : half + 1;
-    boxes.push_back(box);
-  }
-  return boxes;
-}
-
 } // namespace
 
 // Each value is that of the design's own offer; no bound is above it, of the design, of a box with
@@ -158,7 +139,7 @@ TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
       best = std::min(best, value);
       finite += std::isfinite(value);
       double before = 0;
-      for (const DesignBox &box : boxesAround(space, design, random)) {
+      for (const DesignBox &box : test::boxesAround(space, design, random)) {
         double bound = problem.bound(box);
         ASSERT_LE(bound, value) << point;
         ASSERT_GE(bound, before * (1 - 1e-12)) << point;

@@ -27,32 +27,6 @@ std::vector<MiningJob> twoJobs() {
   return jobs;
 }
 
-Design someDesign(const DesignSpace &space, std::mt19937 &random) {
-  Design design;
-  for (const DesignParameter &parameter : space.parameters())
-    design.push_back(static_cast<uint32_t>(random() % parameter.spelled.size()));
-  return design;
-}
-/// The box around a design that a random number of halvings leaves.
-std::vector<DesignBox> boxesAround(const DesignSpace &space, const Design &design,
-                                   std::mt19937 &random) {
-  DesignBox box;
-  for (const DesignParameter &parameter : space.parameters()) {
-    box.low.push_back(0);
-    box.high.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
-  }
-  std::vector<DesignBox> boxes = {box};
-  while (!box.one()) {
-    size_t p = random() % design.size();
-    uint32_t half = (box.low[p] + box.high[p]) / 2;
-    if (box.low[p] == box.high[p])
-      continue;
-    (design[p] <= half ? box.high[p] : box.low[p]) = design[p] <= half ? half : half + 1;
-    boxes.push_back(box);
-  }
-  return boxes;
-}
-
 TEST(StepProblem, NoDesignIsWorthLessThanTheBoundOfItsBox) {
   std::mt19937 random(5);
   for (const char *name : {"tpu_like_space", "phaze_template"}) {
@@ -64,9 +38,9 @@ TEST(StepProblem, NoDesignIsWorthLessThanTheBoundOfItsBox) {
       StepProblem problem(space, twoJobs(), metric, blend);
       int valued = 0;
       for (int i = 0; i < 200; ++i) {
-        Design design = someDesign(space, random);
+        Design design = test::someDesign(space, random);
         double before = 0;
-        for (const DesignBox &box : boxesAround(space, design, random)) {
+        for (const DesignBox &box : test::boxesAround(space, design, random)) {
           double bound = problem.bound(box);
           ASSERT_GE(bound, before * (1 - 1e-9)) << name << i;
           before = bound;
@@ -204,7 +178,7 @@ TEST(StepProblem, MemoryThatEveryScheduleTakes) {
       residents += static_cast<double>(resident.bytes);
     EXPECT_GT(least, residents);
     for (int i = 0; i < 4; ++i) {
-      auto machine = space.machine(someDesign(space, random));
+      auto machine = space.machine(test::someDesign(space, random));
       if (!std::holds_alternative<Machine>(machine))
         continue;
       StepValue value = job.ways[0].work->value(std::get<Machine>(machine));
@@ -221,7 +195,7 @@ TEST(StepProblem, ThreadsChangeNothing) {
   std::mt19937 random(6);
   std::vector<Design> designs;
   for (int i = 0; i < 300; ++i)
-    designs.push_back(someDesign(space, random));
+    designs.push_back(test::someDesign(space, random));
   auto boundsOf = [&](unsigned threads) {
     std::vector<MiningJob> jobs;
     jobs.push_back(jobOf("bert.dnn", "bert_large", 4));
