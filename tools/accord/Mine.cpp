@@ -193,7 +193,9 @@ private:
     llvm::json::Value document = toJson(plan_);
     bool ok = writeFile(diags, folder + "/mine.json", jsonText(document) + "\n") &&
               writeFile(diags, folder + "/convergence.csv", convergenceCsv(plan_));
-    if (!plan_.compared.empty())
+    if (plan_.compared.empty()) // nor does one of an earlier run stay
+      llvm::sys::fs::remove(folder + "/compared.csv");
+    else
       ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
