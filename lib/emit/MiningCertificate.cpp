@@ -1,5 +1,6 @@
 #include "lib/emit/MiningCertificate.h"
 #include "lib/emit/JsonLists.h"
+#include "lib/emit/MiningCluster.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/emit/StrictFields.h"
 #include "lib/model/Check.h"
@@ -82,7 +83,12 @@ bool readJob(const json::Value &value, Path at, ClaimedJob &out) {
       .number("weight", out.weight)
       .read("best", [&](const json::Value &best, Path p) { return readValue(best, p, out.best); })
       .list("ways", out.ways, readWay)
-      .check("ways", !out.ways.empty(), "a job without work")
+      .read(
+          "cluster",
+          [&](const json::Value &one, Path p) { return readCluster(one, p, out.cluster.emplace()); },
+          /*needed=*/false)
+      .check("ways", out.ways.empty() == out.cluster.has_value(),
+             "a job needs work, on one device or on a cluster")
       .end();
 }
 
@@ -124,7 +130,9 @@ bool readAnswer(const json::Value &value, Path at, const MiningClaim &claim, Cla
                             .integer("plan", to.number, 0, 1'000'000)
                             .check("job",
                                    to.job < claim.jobs.size() &&
-                                       to.way < claim.jobs[to.job].ways.size(),
+                                       (claim.jobs[to.job].cluster
+                                            ? to.way == 0
+                                            : to.way < claim.jobs[to.job].ways.size()),
                                    "no such work")
                             .end();
                       },
@@ -217,15 +225,18 @@ json::Value toJson(const MiningClaim &claim) {
                           })},
       {"jobs", list(claim.jobs,
                     [](const ClaimedJob &job) {
-                      return json::Value(json::Object{
-                          {"name", jsonString(job.name)},
-                          {"batch", job.batch},
-                          {"weight", job.weight},
-                          {"best", finite(job.best)},
-                          {"ways", list(job.ways, [](const ClaimedWay &way) {
-                             return json::Value(json::Object{{"way", jsonString(way.label)},
-                                                             {"graph", toJson(way.graph)}});
-                           })}});
+                      json::Object o{{"name", jsonString(job.name)},
+                                     {"batch", job.batch},
+                                     {"weight", job.weight},
+                                     {"best", finite(job.best)},
+                                     {"ways", list(job.ways, [](const ClaimedWay &way) {
+                                        return json::Value(
+                                            json::Object{{"way", jsonString(way.label)},
+                                                         {"graph", toJson(way.graph)}});
+                                      })}};
+                      if (job.cluster)
+                        o["cluster"] = toJson(*job.cluster);
+                      return json::Value(std::move(o));
                     })},
       {"answers", list(claim.answers, [](const ClaimedAnswer &answer) {
          json::Object o{

@@ -206,6 +206,8 @@ json::Value write(const PlacementWorth &w) {
 
 } // namespace
 
+json::Value toJson(const PlacementProblem &problem) { return write(problem); }
+
 json::Value placementCertificate(const PlacementPlan &plan) {
   // An infinite bound, that nothing fits, is null.
   json::Object result{{"value", plan.result.value},

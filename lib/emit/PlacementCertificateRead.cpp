@@ -435,6 +435,10 @@ bool read(const json::Value &value, Path at, PlacementPlan &plan) {
 
 } // namespace
 
+bool readPlacementProblem(const json::Value &value, PlacementProblem &problem, Path path) {
+  return read(value, path, problem);
+}
+
 Expected<PlacementPlan> placementFromCertificate(StringRef text, StringRef path) {
   auto value = parseJson(text, path);
   if (!value)

@@ -14,6 +14,11 @@ llvm::json::Value toJson(const PlacementPlan &plan);
 /// Forms, classes, layers, links, limits, the plan by index, and all else that `toJson` needs.
 llvm::json::Value placementCertificate(const PlacementPlan &plan);
 
+/// The problem alone, and back: as strict, but for what `check` (lib/model/Placement.h) finds.
+llvm::json::Value toJson(const PlacementProblem &problem);
+bool readPlacementProblem(const llvm::json::Value &value, PlacementProblem &problem,
+                          llvm::json::Path path);
+
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 
 /// Of the bound, for `accord verify` alone: means of paths (lib/model/PlacementPaths.h) of the

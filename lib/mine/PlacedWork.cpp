@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -327,6 +328,106 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
   if (best.bound >= best.value * (1 - 1e-9))
     best.bound = best.value;
   return best;
+}
+
+ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const {
+  ClaimedCluster cluster;
+  const OfferRequest &request = data_->job.request;
+  const Cluster &group = request.groups.front();
+  StepBoundOptions options;
+  options.exact = false;
+  if (auto problem = data_->least(group.machine, options))
+    cluster.problem = std::move(*problem);
+  PlacementProblem &p = cluster.problem;
+  auto picoseconds = [](Seconds time) {
+    return static_cast<int64_t>(std::ceil(time.value * 1e12));
+  };
+  p.perMicrobatch = 0, p.perStep -= picoseconds(group.machine.host.step);
+  p.location = {};
+  for (PlacementProblem::Kind &kind : p.kinds) {
+    kind.memory = 0, kind.idleWatts = kind.tdpWatts = 0;
+    kind.location = kind.counted = {};
+  }
+  for (PlacementProblem::LayerClass &one : p.classes)
+    for (auto &cost : one.costs)
+      cost = PlacementProblem::Cost{}, cost->keeps.push_back({"none", 0, 0, 0, 0});
+  cluster.classOf = data_->finest.classOf;
+  cluster.offloads = request.space.offloadActivations;
+  for (double capacity : capacities)
+    if (data_->job.memory) {
+      Machine machine = group.machine;
+      machine.memories.front().capacity = Bytes(capacity);
+      std::scoped_lock lock(data_->asking);
+      cluster.rooms.push_back({capacity, static_cast<int64_t>(data_->job.memory(machine))});
+    }
+  // Policies in their order.
+  std::vector<std::pair<std::pair<OfferStep, size_t>, const Data::Step *>> order;
+  for (const auto &[key, step] : data_->steps) {
+    std::vector<std::string> policies = request.space.policiesOf(key.share);
+    OfferStep alike = key;
+    alike.recompute.clear();
+    order.push_back({{alike, static_cast<size_t>(
+                                 std::find(policies.begin(), policies.end(), key.recompute) -
+                                 policies.begin())},
+                     &step});
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (const auto &[place, step] : order) {
+    const OfferStep &key = step->key;
+    ClaimedStep &to = cluster.steps.emplace_back();
+    to.tensor = key.share.tensor, to.sequence = key.share.sequence;
+    to.microbatch = key.microbatch, to.recompute = key.recompute;
+    to.data = key.data, to.experts = key.division.experts, to.tables = key.division.tables;
+    to.graph = step->work->graph();
+    auto took = exchangesOf(to.graph, group, key);
+    auto *seconds = std::get_if<std::vector<double>>(&took);
+    for (OperationId id = 0; id < to.graph.operations.size(); ++id) {
+      Operation &op = to.graph.operations[id];
+      if (op.core != CoreKind::Network)
+        continue;
+      op.core = CoreKind::None;
+      // What replicas exchange at the end is of no layer.
+      if (op.region != kUpdateRegion && !op.givenSeconds && seconds && (*seconds)[id] > 0)
+        op.givenSeconds = (*seconds)[id];
+    }
+  }
+  return cluster;
+}
+
+std::vector<PlacementProblem>
+PlacedWork::problems(const Machine &machine,
+                     const std::vector<PlacementProblem::Form> &forms) const {
+  auto identity = [](const PlacementProblem::Form &form) {
+    return std::tie(form.kind, form.tensor, form.sequence, form.data, form.zero, form.microbatch,
+                    form.expert, form.tables, form.ringOverlap, form.hostStates, form.hostWeights,
+                    form.order);
+  };
+  std::set<GroupKey> groups;
+  for (const PlacementProblem::Form &form : forms)
+    groups.insert(groupOf(form));
+  std::vector<PlacementProblem> problems;
+  for (const GroupKey &group : groups) {
+    auto problem = data_->real(machine, group);
+    if (!problem)
+      continue;
+    PlacementProblem brief = *problem;
+    brief.forms.clear();
+    for (PlacementProblem::LayerClass &one : brief.classes)
+      one.costs.clear();
+    for (size_t f = 0; f < problem->forms.size(); ++f) {
+      if (std::none_of(forms.begin(), forms.end(), [&](const auto &one) {
+            return identity(one) == identity(problem->forms[f]);
+          }))
+        continue;
+      brief.forms.push_back(problem->forms[f]);
+      for (size_t c = 0; c < brief.classes.size(); ++c)
+        brief.classes[c].costs.push_back(problem->classes[c].costs[f]);
+    }
+    if (!brief.forms.empty())
+      problems.push_back(std::move(brief));
+  }
+  return problems;
 }
 
 std::string PlacedWork::digest() const {

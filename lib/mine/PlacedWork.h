@@ -2,6 +2,7 @@
 // millisecond what none of them is below.
 #pragma once
 #include "lib/mine/StepWork.h"
+#include "lib/model/MiningClaim.h"
 #include "lib/place/OfferSteps.h"
 #include <memory>
 
@@ -46,6 +47,12 @@ public:
   double deepen(const Machine &machine) const;
   /// By `place`; only what is below `below` is of use.
   PlacedBest best(const Machine &machine, double below) const;
+  /// Where placements may be, for a certificate: with room in device memory for each of the
+  /// capacities.
+  ClaimedCluster claimed(const std::vector<double> &capacities) const;
+  /// The problems of `best` with only such forms, one for each share and micro-batch.
+  std::vector<PlacementProblem>
+  problems(const Machine &machine, const std::vector<PlacementProblem::Form> &forms) const;
   std::string digest() const; ///< sizes of the job and its steps
 
 private:

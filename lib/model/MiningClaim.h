@@ -1,7 +1,9 @@
 // What a mining claims to have proved, as plain data: the certificate of `accord mine`.
 #pragma once
 #include "lib/model/Design.h"
+#include "lib/model/Placement.h"
 #include "lib/model/WorkGraph.h"
+#include <map>
 
 namespace accord {
 
@@ -11,15 +13,45 @@ struct ClaimedWay {
   WorkGraph graph;
 };
 
+/// The step of one device that layers of some placements take their times from: one micro-batch
+/// after the other.
+struct ClaimedStep {
+  int64_t tensor = 1;
+  bool sequence = false;
+  int64_t microbatch = 1;
+  std::string recompute = "none";
+  int64_t data = 1, experts = 1; ///< replicas that divide experts or tables; else 1
+  PlacementProblem::Tables tables = PlacementProblem::Tables::Whole;
+  WorkGraph graph; ///< what its devices exchange is on no core, and has given seconds
+};
+
+/// Where a job's placements may be: on so many devices of the space, in which forms.
+struct ClaimedCluster {
+  /// All but what follows from the design: what layers cost, the device's memory and power, what its
+  /// host takes. Its layers are as fine as those of any design.
+  PlacementProblem problem;
+  std::map<std::string, uint32_t> classOf; ///< of layers, by name of a forward operation
+  std::vector<ClaimedStep> steps;          ///< of a form those that take the least time first
+  /// Bytes of device memory that may be used, by its capacity; none: all of it.
+  struct Room {
+    double capacity = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<Room> rooms;
+  bool offloads = false; ///< activations may be in the host's memory
+};
+
 struct ClaimedJob {
   std::string name;
   int64_t batch = 1; ///< samples of a step
   double weight = 1; ///< of a sum
   double best = 0;   ///< value of its own best design, which ratios are to; 0: none
-  std::vector<ClaimedWay> ways;
+  std::vector<ClaimedWay> ways;          ///< on one device, or:
+  std::optional<ClaimedCluster> cluster; ///< on many
 };
 
-/// A plan of a way's step that the certificate has, whose bound holds for all of its schedules.
+/// A plan of a way's step that the certificate has, whose bound holds for all of its schedules; of
+/// a job on a cluster a placement problem, of all schedules and stages.
 struct ClaimedPlan {
   size_t job = 0, way = 0;
   unsigned number = 0; ///< of its file

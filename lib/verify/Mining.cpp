@@ -1,5 +1,8 @@
 #include "lib/verify/Mining.h"
+#include "lib/verify/MiningPlacement.h"
 #include "lib/verify/MiningStep.h"
+#include "lib/verify/Placement.h"
+#include "lib/verify/PlacementBound.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -20,11 +23,13 @@ struct MiningVerifier::Data {
   ClaimedMachines &machines;
   ClaimedPrices prices;
   std::vector<std::vector<StepFloor>> floors; ///< by job and way
+  std::vector<std::unique_ptr<PlacementFloor>> placed; ///< by job, on a cluster
 
   /// What is known of the ways of an answer's jobs beyond closed forms, by job of the answer.
   struct Known {
     std::vector<std::vector<std::optional<Costs>>> costs; ///< nothing: it has no step
     std::vector<std::vector<double>> steps;               ///< that no schedule is below; or empty
+    std::map<size_t, double> values;                      ///< that no placement is below
   };
 
   /// What a way is worth at least; infinite where it has no room, or is not worth less than
@@ -48,9 +53,89 @@ struct MiningVerifier::Data {
     step = std::max(step, known);
     return verifier.worth(machine, step, joules(step));
   }
+  PlacementFloor::Prices pricesOf(size_t job, const Machine &machine) const {
+    return [this, job, &machine](size_t step) { return prices(job, step, machine); };
+  }
+  /// Of a job on a cluster: what one of the problem's objective (1 s, or 1 W s for each W of a
+  /// device) is worth.
+  double unitOf(const MiningVerifier &verifier, size_t job, const Machine &machine) const {
+    bool tdp = claim.metric == "tdp_time",
+         known = claim.jobs[job].cluster->problem.objective ==
+                 (tdp ? PlacementObjective::TdpTime : PlacementObjective::StepTime);
+    return known && claim.metric != "energy" ? verifier.worth(machine, tdp ? 1 : 1e-12, 0) : 0;
+  }
+  double leastPlaced(const MiningVerifier &verifier, size_t job, const Machine &machine,
+                     const Known *known, double below) {
+    double unit = unitOf(verifier, job, machine);
+    if (!(unit > 0) || std::isinf(unit))
+      return unit;
+    PlacementFloor &floor = *placed[job];
+    double least = floor.value(machine) * unit;
+    if (least >= below || !std::isfinite(below))
+      return least;
+    PlacementFloor::Open open = floor.open(machine, below / unit);
+    if (known && !open.forms.empty())
+      open = floor.open(machine, below / unit, pricesOf(job, machine), open.forms);
+    return std::max(least, open.least * unit);
+  }
+  std::vector<PlacementProblem::Id> formsLeft(const MiningVerifier &verifier, size_t job,
+                                              const Machine &machine, double below) {
+    double unit = unitOf(verifier, job, machine);
+    if (!(unit > 0) || !std::isfinite(below))
+      return {};
+    PlacementFloor &floor = *placed[job];
+    return floor
+        .open(machine, below / unit, pricesOf(job, machine),
+              floor.open(machine, below / unit).forms)
+        .forms;
+  }
+  /// The same by stated problems: each form of the cluster, on this machine, is above or in one of
+  /// which no plan is below.
+  double leastStated(const MiningVerifier &verifier, const ClaimedSurvivor &survivor, size_t job,
+                     const Machine &machine, double below, const ClaimedPlacements &placements,
+                     const std::function<void(std::string)> &find) {
+    double unit = unitOf(verifier, job, machine);
+    if (!(unit > 0) || !std::isfinite(below) || !placements)
+      return 0;
+    PlacementFloor &floor = *placed[job];
+    PlacementFloor::Prices priced = pricesOf(job, machine);
+    PlacementFloor::Open open = floor.open(machine, below / unit);
+    open = floor.open(machine, below / unit, priced, open.forms);
+    std::vector<PlacementProblem::Id> left = std::move(open.forms);
+    for (const ClaimedPlan &plan : survivor.plans) {
+      if (plan.job != job || left.empty())
+        continue;
+      auto stated = placements(plan);
+      if (!stated)
+        return 0;
+      if (std::string other = floor.differs(*stated, machine, priced); !other.empty()) {
+        find(fmt::format("placements of '{}' on {}: {}", claim.jobs[job].name,
+                         verifier.name(survivor.design), other));
+        return 0;
+      }
+      double bound = below / (claim.metric == "tdp_time" ? 1 : unit);
+      PlacementProof how;
+      BoundProof proof = accord::proveBound(*stated, bound, how.effort, how.passes);
+      if (proof.better || !proof.trusted.empty() || !proof.wrong.empty())
+        continue;
+      std::vector<PlacementProblem::Id> have = floor.formsOf(*stated);
+      left.erase(std::remove_if(left.begin(), left.end(),
+                                [&](auto form) {
+                                  return std::binary_search(have.begin(), have.end(), form);
+                                }),
+                 left.end());
+    }
+    return left.empty() ? below : open.least * unit;
+  }
+
   /// Least of the ways of an answer's job `i`.
   double least(const MiningVerifier &verifier, const ClaimedAnswer &answer, size_t i,
                const Machine &machine, const Known *known, double below) {
+    if (size_t job = answer.jobs[i]; placed[job]) {
+      if (known && known->values.count(i))
+        return known->values.at(i);
+      return leastPlaced(verifier, job, machine, known, below);
+    }
     double least = INFINITY;
     for (size_t way = 0; way < floors[answer.jobs[i]].size(); ++way) {
       const std::optional<Costs> *costs = known ? &known->costs[i][way] : nullptr;
@@ -107,31 +192,43 @@ struct MiningVerifier::Data {
 
   /// Of a survivor, with the bounds that its plans prove.
   double floorByPlans(const MiningVerifier &verifier, const ClaimedAnswer &answer,
-                      const ClaimedSurvivor &survivor, const ClaimedSchedules &schedules) {
+                      const ClaimedSurvivor &survivor, const ClaimedSchedules &schedules,
+                      const ClaimedPlacements &placements,
+                      const std::function<void(std::string)> &find) {
     auto made = machines.exactly(survivor.design);
     auto *machine = std::get_if<Machine>(&made);
-    if (!machine || survivor.plans.empty() || !schedules)
+    if (!machine || survivor.plans.empty())
       return 0;
     Known known = pricesOn(answer, *machine);
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       std::vector<double> &steps = known.steps.emplace_back(known.costs[i].size(), 0);
       for (const ClaimedPlan &plan : survivor.plans)
-        if (plan.job == answer.jobs[i] && plan.way < steps.size() && known.costs[i][plan.way])
+        if (schedules && plan.job == answer.jobs[i] && plan.way < steps.size() &&
+            known.costs[i][plan.way])
           steps[plan.way] =
               std::max(steps[plan.way], schedules(plan, *machine, *known.costs[i][plan.way]));
     }
     std::vector<double> values;
-    return floorOf(verifier, answer, *machine, &known, answer.bound * (1 - kEqual), values);
+    double bound = answer.bound * (1 - kEqual);
+    for (size_t i = 0; i < answer.jobs.size(); ++i)
+      values.push_back(least(verifier, answer, i, *machine, &known, INFINITY));
+    for (size_t i = 0; i < answer.jobs.size(); ++i)
+      if (size_t job = answer.jobs[i]; placed[job])
+        known.values[i] =
+            std::max(values[i], leastStated(verifier, survivor, job, *machine,
+                                            belowFor(answer, values, i, bound), placements, find));
+    return floorOf(verifier, answer, *machine, &known, bound, values);
   }
 };
 
 MiningVerifier::MiningVerifier(const MiningClaim &claim, ClaimedMachines &machines,
                                ClaimedPrices prices)
-    : data_(new Data{claim, machines, std::move(prices), {}}) {
+    : data_(new Data{claim, machines, std::move(prices), {}, {}}) {
   for (const ClaimedJob &job : claim.jobs) {
     std::vector<StepFloor> &ways = data_->floors.emplace_back();
     for (const ClaimedWay &way : job.ways)
       ways.emplace_back(way.graph);
+    data_->placed.push_back(job.cluster ? std::make_unique<PlacementFloor>(*job.cluster) : nullptr);
   }
 }
 MiningVerifier::~MiningVerifier() = default;
@@ -170,29 +267,34 @@ std::string MiningVerifier::name(const Design &design) const {
   return name;
 }
 
-std::optional<uint64_t> MiningVerifier::designs() const {
+std::string MiningVerifier::differs(size_t job, const PlacementProblem &stated,
+                                    const Machine &machine) {
+  return data_->placed[job]->differs(stated, machine, data_->pricesOf(job, machine));
+}
+
+std::optional<uint64_t> designsOf(const MiningClaim &claim) {
   int64_t all = 1;
-  for (const DesignParameter &parameter : data_->claim.parameters)
+  for (const DesignParameter &parameter : claim.parameters)
     if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.spelled.size()), &all))
       return std::nullopt;
   return static_cast<uint64_t>(all);
 }
 
+bool next(const MiningClaim &claim, Design &design) {
+  for (size_t i = design.size(); i-- > 0;) {
+    if (++design[i] < claim.parameters[i].spelled.size())
+      return true;
+    design[i] = 0;
+  }
+  return false;
+}
+
 std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, MiningProof &proof) {
   std::vector<OpenDesign> open;
-  const auto &parameters = data_->claim.parameters;
   double bound = answer.bound * (1 - kEqual);
   proof.proven = std::min(proof.proven, answer.bound);
-  Design design(parameters.size(), 0);
+  Design design(data_->claim.parameters.size(), 0);
   std::vector<double> values;
-  auto next = [&] { // the last parameter counts fastest
-    for (size_t i = design.size(); i-- > 0;) {
-      if (++design[i] < parameters[i].spelled.size())
-        return true;
-      design[i] = 0;
-    }
-    return false;
-  };
   do {
     ++proof.designs;
     const Machine *machine = data_->machines.nearly(design);
@@ -217,21 +319,24 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.byPrices;
       continue;
     }
-    OpenDesign left{design, floor, {}};
+    OpenDesign left{design, floor, {}, {}};
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       double below = data_->belowFor(answer, values, i, bound);
+      if (size_t job = answer.jobs[i]; data_->placed[job])
+        left.forms[job] = data_->formsLeft(*this, job, *exact, below);
       for (size_t way = 0; way < known.costs[i].size(); ++way)
         if (known.costs[i][way] && data_->floorOf(*this, answer.jobs[i], way, *exact,
                                                   &*known.costs[i][way], 0, below) < below)
           left.ways.push_back({answer.jobs[i], way, 0});
     }
     open.push_back(std::move(left));
-  } while (next());
+  } while (next(data_->claim, design));
   return open;
 }
 
 std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, MiningProof &proof,
-                                              const ClaimedSchedules &schedules) {
+                                              const ClaimedSchedules &schedules,
+                                              const ClaimedPlacements &placements) {
   std::vector<Issue> findings;
   auto find = [&](std::string message) {
     if (findings.size() < kMostFindings)
@@ -258,7 +363,8 @@ std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, Minin
           answer.name, survivor->second->value, name(design.design), design.floor));
     double floor = design.floor;
     if (survivor != survivors.end())
-      floor = std::max(floor, data_->floorByPlans(*this, answer, *survivor->second, schedules));
+      floor = std::max(floor, data_->floorByPlans(*this, answer, *survivor->second, schedules,
+                                                   placements, find));
     ++(floor >= answer.bound * (1 - kEqual) ? proof.byPlans : proof.bySearch);
     proof.proven = std::min(proof.proven, floor);
   }

@@ -6,6 +6,7 @@
 #include "lib/model/MiningClaim.h"
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <variant>
 
@@ -24,7 +25,8 @@ public:
   virtual std::optional<std::string> broken(const Design &design, const Machine &machine) = 0;
 };
 
-/// Prices of a way's operations on a machine by its own cost model; nothing where it has none.
+/// Prices of a way's (on a cluster: a step's) operations on a machine by its own cost model; nothing
+/// where it has none.
 using ClaimedPrices =
     std::function<std::optional<Costs>(size_t job, size_t way, const Machine &machine)>;
 
@@ -32,6 +34,9 @@ using ClaimedPrices =
 /// this machine; 0 where it proves nothing.
 using ClaimedSchedules =
     std::function<double(const ClaimedPlan &plan, const Machine &machine, const Costs &costs)>;
+
+/// A stated placement problem of a design; nothing: it cannot be read.
+using ClaimedPlacements = std::function<std::optional<PlacementProblem>(const ClaimedPlan &plan)>;
 
 /// How many designs of the space are not worth less than the bound, and why not.
 struct MiningProof {
@@ -50,7 +55,14 @@ struct OpenDesign {
   double floor = 0; ///< it is not worth less
   /// Ways that are not ruled out: without a number.
   std::vector<ClaimedPlan> ways;
+  /// Forms of placements that are not ruled out, by job on a cluster.
+  std::map<size_t, std::vector<PlacementProblem::Id>> forms;
 };
+
+/// Of the claim's space. Nothing: more than 2^63 - 1.
+std::optional<uint64_t> designsOf(const MiningClaim &claim);
+/// The design behind it, the last parameter counts fastest; false: it was the last one.
+bool next(const MiningClaim &claim, Design &design);
 
 class MiningVerifier {
 public:
@@ -61,15 +73,16 @@ public:
   MiningVerifier(const MiningClaim &claim, ClaimedMachines &machines, ClaimedPrices prices);
   ~MiningVerifier();
 
-  /// Nothing: more than 2^63 - 1.
-  std::optional<uint64_t> designs() const;
   /// Designs whose worth is not proved to be `answer.bound` or more; counts into `proof` all but
   /// those.
   std::vector<OpenDesign> open(const ClaimedAnswer &answer, MiningProof &proof);
   /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with
   /// such a value.
   std::vector<Issue> proveBound(const ClaimedAnswer &answer, MiningProof &proof,
-                                const ClaimedSchedules &schedules = {});
+                                const ClaimedSchedules &schedules = {},
+                                const ClaimedPlacements &placements = {});
+  /// What a placement problem says otherwise than a job's cluster on this machine; empty: nothing.
+  std::string differs(size_t job, const PlacementProblem &stated, const Machine &machine);
   /// What the metric makes of a step.
   double worth(const Machine &machine, double step, double joules) const;
   /// Of the jobs of an answer, given the value of each.

@@ -51,7 +51,8 @@ StepFloor::StepFloor(const WorkGraph &graph) : graph_(graph) {
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
       Kind kind;
-      kind.free = op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network;
+      kind.free = op.body != kNone || op.core == CoreKind::Network ||
+                  (op.core == CoreKind::None && !op.givenSeconds);
       kind.given = op.givenSeconds;
       kind.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
       kind.flops = static_cast<double>(op.flops);
@@ -118,6 +119,22 @@ double StepFloor::seconds(const Machine &machine, double below) {
 double StepFloor::seconds(const Machine &machine, const Costs &costs, double below) {
   price(machine, costs);
   return step(machine, below);
+}
+
+void StepFloor::times(const Machine &machine, const Costs *costs, std::vector<double> &seconds) {
+  if (costs)
+    price(machine, *costs);
+  else
+    price(machine);
+  size_t regions = graph_.regions.size();
+  lengths_.assign(regions, 0);
+  sums_.resize(regions), found_.resize(regions);
+  seconds.clear();
+  for (RegionId region : {kMicrobatchRegion, kUpdateRegion}) {
+    length(region, machine, INFINITY);
+    for (double time : found_[region].times)
+      seconds.push_back(time * kRounded);
+  }
 }
 
 double StepFloor::joules(const Machine &machine, double step) {

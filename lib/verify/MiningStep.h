@@ -25,6 +25,9 @@ public:
   double seconds(const Machine &machine, double below = INFINITY);
   /// The same with the times that `prices` has for the machine.
   double seconds(const Machine &machine, const Costs &prices, double below = INFINITY);
+  /// Seconds that each operation of a micro-batch, then of the update takes at least, in the order
+  /// of their regions; of a repeat all of its iterations. `prices`: null, or as above.
+  void times(const Machine &machine, const Costs *prices, std::vector<double> &seconds);
   /// Joules of a step that takes `step` seconds: arithmetic, compulsory bytes, idle power.
   double joules(const Machine &machine, double step);
   double joules(const Machine &machine, const Costs &prices, double step);

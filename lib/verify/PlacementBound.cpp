@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -70,6 +71,35 @@ public:
           left.size(), out.configurations, std::isinf(bound) ? "shown to fit no plan" : "bounded",
           describe(list[left[0]])));
     return std::move(out);
+  }
+
+  OpenPlacements open() {
+    OpenPlacements left;
+    left.least = INFINITY;
+    std::set<Id> forms;
+    if (!configurations(p, list)) {
+      left.least = 0;
+      for (Id form = 0; form < p.forms.size(); ++form)
+        left.forms.push_back(form);
+      return left;
+    }
+    for (size_t c = 0; c < list.size(); ++c) {
+      double least = leastByWork(p, list[c], cuts.chain());
+      std::vector<OpenOne> groups;
+      // Of merged layers other cuts are even.
+      if (!reaches(least) && list[c].chunks == 1 && openOf(c, groups)) {
+        double cut = INFINITY;
+        for (const OpenOne &one : groups)
+          cut = std::min(cut, one.least);
+        // What is proved to reach the bound may be no more than that.
+        least = std::max(least, groups.empty() ? bound : cut);
+      }
+      if (!reaches(least))
+        forms.insert(list[c].forms.begin(), list[c].forms.end());
+      left.least = std::min(left.least, least);
+    }
+    left.forms.assign(forms.begin(), forms.end());
+    return left;
   }
 
 private:
@@ -467,6 +497,21 @@ private:
 };
 
 } // namespace
+
+OpenPlacements openPlacements(const PlacementProblem &problem, double bound, uint64_t effort) {
+  return Proving(problem, bound, effort, 0, {}).open();
+}
+
+double leastOfPlacements(const PlacementProblem &problem) {
+  std::vector<Configuration> list;
+  if (!configurations(problem, list))
+    return 0;
+  bool chain = PlacementCuts(problem).chain();
+  double least = INFINITY;
+  for (const Configuration &one : list)
+    least = std::min(least, leastByWork(problem, one, chain));
+  return least;
+}
 
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,
                            double passes, const std::vector<PathBound> &paths) {

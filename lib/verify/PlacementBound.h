@@ -40,6 +40,16 @@ struct BoundProof {
 /// Of the objective `Memory`: that no plan fits into `bound` - 1 bytes of every device.
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
                       const std::vector<PathBound> &paths = {});
+/// What 1. and 2. leave of a bound of an objective that grows with the step. It holds for all
+/// problems whose layers are runs of these, or take more; interleaved, 1. alone.
+struct OpenPlacements {
+  std::vector<PlacementProblem::Id> forms; ///< of configurations that are left, ascending
+  double least = 0;                        ///< no plan is worth less; infinite: there is none
+};
+OpenPlacements openPlacements(const PlacementProblem &problem, double bound, uint64_t effort);
+/// By 1. alone.
+double leastOfPlacements(const PlacementProblem &problem);
+
 /// The same of objectives that grow with the step.
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,
                            double passes, const std::vector<PathBound> &paths = {});

@@ -342,7 +342,7 @@ struct Small {
     MiningVerifier verifier(claim, *machines, [this](size_t, size_t, const Machine &machine) {
       return prices(machine);
     });
-    EXPECT_EQ(verifier.designs(), space.points());
+    EXPECT_EQ(designsOf(claim), space.points());
     if (open) {
       MiningProof other;
       *open = verifier.open(claim.answers[0], other);

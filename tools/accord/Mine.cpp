@@ -80,10 +80,13 @@ private:
     for (size_t j = 0; ratio && j < jobs_.size(); ++j) {
       const std::string &name = jobs_.jobs()[j].name;
       auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
+      auto &chosen = chosenAlone_.emplace_back();
       MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
       if (answer.result.best) {
         jobs_.best(j, answer.result.value);
         answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
+        if (jobs_.placed(j))
+          chosen = static_cast<PlacedProblem &>(*alone).placed(0, *answer.result.best);
       }
       plan_.own.push_back(std::move(answer));
     }
@@ -161,21 +164,25 @@ private:
     return refused;
   }
 
-  /// A folder for each job of the best design that is placed on a cluster.
+  /// A folder for each job of the best design that is placed on a cluster, and of its own best one.
   bool placements() {
-    if (!plan_.best.design)
-      return true;
+    auto write = [&](size_t j, const MinedAnswer &answer, const std::optional<PlacedBest> &chosen,
+                     const std::string &behind) {
+      if (!chosen || !answer.design)
+        return true;
+      std::string folder = options_.session.output + "/placement" + behind;
+      if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(),
+                              folder))
+        return true;
+      failed_ = &jobs_.session(j);
+      return false;
+    };
     for (size_t j = 0; j < jobs_.size(); ++j) {
-      if (!chosen_[j])
-        continue;
-      std::string folder = options_.session.output + "/placement";
-      if (jobs_.size() > 1)
-        folder += "-" + jobs_.jobs()[j].name;
-      if (!writeMinedPlacement(jobs_.session(j), plan_.best.design->machine, *chosen_[j],
-                               jobs_.metric(), folder)) {
-        failed_ = &jobs_.session(j);
+      std::string name = jobs_.size() > 1 ? "-" + jobs_.jobs()[j].name : "";
+      if (!write(j, plan_.best, chosen_[j], name) ||
+          (j < plan_.own.size() &&
+           !write(j, plan_.own[j], chosenAlone_[j], name + "-alone")))
         return false;
-      }
     }
     return true;
   }
@@ -204,12 +211,7 @@ private:
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    bool placed = false; // no certificate yet: their placements have one each
-    for (size_t j = 0; j < jobs_.size(); ++j)
-      placed |= jobs_.placed(j);
-    if (!placed)
-      ok = ok && writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_,
-                                        diags);
+    ok = ok && writeMiningCertificate(folder, jobs_, plan_, diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
@@ -228,6 +230,7 @@ private:
   const MineOptions &options_;
   MineJobs jobs_;
   std::vector<std::optional<PlacedBest>> chosen_; ///< by job that is placed, on the best design
+  std::vector<std::optional<PlacedBest>> chosenAlone_; ///< on its own best one
   Session *failed_ = nullptr;
   MiningOptions search_;
   MineReportOptions findings_;

@@ -3,6 +3,7 @@
 #include "lib/emit/JsonText.h"
 #include "lib/emit/MiningCertificate.h"
 #include "lib/emit/MiningSpace.h"
+#include "lib/emit/PlacementJson.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/mine/StepWork.h"
 #include "lib/place/SingleDevice.h"
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
+#include <set>
 
 namespace accord {
 namespace {
@@ -35,19 +37,14 @@ ClaimedAnswer claimed(const std::string &name, std::vector<size_t> jobs,
 
 class Certifier {
 public:
-  Certifier(const std::string &folder, const DesignSpace &space, const std::vector<MiningJob> &jobs,
-            MiningMetric metric, const MiningPlan &plan, Diagnostics &diags)
-      : folder_(folder), space_(space), jobs_(jobs), metric_(metric), plan_(plan), diags_(diags) {}
+  Certifier(const std::string &folder, MineJobs &jobs, const MiningPlan &plan, Diagnostics &diags)
+      : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()),
+        metric_(jobs.metric()), plan_(plan), diags_(diags) {}
 
   bool write() {
     removeOld();
-    bool placed = std::any_of(jobs_.begin(), jobs_.end(),
-                              [](const MiningJob &job) { return job.ways.empty(); });
-    if (!proves(plan_.best.result) || plan_.best.result.refused || placed)
+    if (!proves(plan_.best.result) || plan_.best.result.refused)
       return true;
-    for (const MiningJob &job : jobs_) // placed on a cluster: its placement has a certificate
-      if (job.ways.empty())
-        return true;
     gather();
     if (!make(folder_ + "/certificate") || !addSurvivors())
       return false;
@@ -56,7 +53,7 @@ public:
       return false;
     for (const ClaimedAnswer &answer : claim_.answers)
       for (size_t i = 0; i < answer.jobs.size() && answer.winner; ++i)
-        if (!writeWinner(answer, answer.jobs[i]))
+        if (!mined_.placed(answer.jobs[i]) && !writeWinner(answer, answer.jobs[i]))
           return false;
     return true;
   }
@@ -105,19 +102,25 @@ private:
                                machines ? "other choices" : std::get<std::string>(read)));
       return false;
     }
-    MiningVerifier verifier(claim_, **machines, pricesOf(claim_));
-    if (!verifier.designs() || *verifier.designs() > MiningVerifier::kMostDesigns)
+    if (auto designs = designsOf(claim_); !designs || *designs > MiningVerifier::kMostDesigns)
       return true;
+    std::vector<double> capacities = capacitiesOf(**machines);
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (const PlacedWork *work = mined_.placements(j))
+        claim_.jobs[j].cluster = work->claimed(capacities);
+    MiningVerifier verifier(claim_, **machines, pricesOf(claim_));
     for (ClaimedAnswer &answer : claim_.answers) {
-      std::vector<MiningJob> jobs;
-      for (size_t job : answer.jobs)
-        jobs.push_back(jobs_[job]);
-      bool ratio = claim_.blend == "worst_ratio" && jobs.size() > 1;
-      StepProblem problem(space_, jobs, metric_,
-                          ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+      bool ratio = claim_.blend == "worst_ratio" && answer.jobs.size() > 1;
+      auto problem =
+          mined_.problemOf(answer.jobs, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
       MiningProof proof;
       for (const OpenDesign &design : verifier.open(answer, proof)) {
-        answer.survivors.push_back({design.design, problem.value(design.design), {}});
+        // Of placements no more is asked than whether one is below.
+        double below = design.forms.empty() ? INFINITY : answer.value * (1 + 1e-9);
+        answer.survivors.push_back(
+            {design.design, problem->appraise(design.design, below).value, {}});
+        if (!writePlacements(design, answer.survivors.back()))
+          return false;
         for (ClaimedPlan way : design.ways)
           if (number_ < kMostPlans) {
             way.number = number_;
@@ -125,6 +128,38 @@ private:
               return false;
             answer.survivors.back().plans.push_back(way), ++number_;
           }
+      }
+    }
+    return true;
+  }
+
+  /// What of device memory there is in the space.
+  std::vector<double> capacitiesOf(MiningSpace &machines) const {
+    std::set<double> found;
+    Design design(claim_.parameters.size(), 0);
+    do {
+      const Machine *machine = machines.nearly(design);
+      if (machine && !machine->memories.empty())
+        found.insert(machine->memories.front().capacity.value);
+    } while (next(claim_, design));
+    return {found.begin(), found.end()};
+  }
+
+  /// The placement problems of a design, in the forms that are left open.
+  bool writePlacements(const OpenDesign &open, ClaimedSurvivor &survivor) {
+    auto machine = space_.machine(open.design);
+    for (const auto &[job, ids] : open.forms) {
+      std::vector<PlacementProblem::Form> forms;
+      for (PlacementProblem::Id id : ids)
+        forms.push_back(claim_.jobs[job].cluster->problem.forms[id]);
+      if (!std::holds_alternative<Machine>(machine) || number_ >= kMostPlans)
+        continue;
+      for (const PlacementProblem &problem :
+           mined_.placements(job)->problems(std::get<Machine>(machine), forms)) {
+        if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_),
+                       jsonLine(toJson(problem)) + "\n"))
+          return false;
+        survivor.plans.push_back({job, 0, number_}), ++number_;
       }
     }
     return true;
@@ -179,6 +214,7 @@ private:
   static constexpr unsigned kMostPlans = 400;
   unsigned number_ = 0;
   const std::string &folder_;
+  MineJobs &mined_;
   const DesignSpace &space_;
   const std::vector<MiningJob> &jobs_;
   MiningMetric metric_;
@@ -189,10 +225,9 @@ private:
 
 } // namespace
 
-bool writeMiningCertificate(const std::string &folder, const DesignSpace &space,
-                            const std::vector<MiningJob> &jobs, MiningMetric metric,
-                            const MiningPlan &plan, Diagnostics &diags) {
-  return Certifier(folder, space, jobs, metric, plan, diags).write();
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, const MiningPlan &plan,
+                            Diagnostics &diags) {
+  return Certifier(folder, jobs, plan, diags).write();
 }
 
 } // namespace accord

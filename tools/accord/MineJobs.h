@@ -19,6 +19,8 @@ public:
   size_t size() const { return jobs_.size(); }
   const std::vector<MiningJob> &jobs() const { return jobs_; }
   bool placed(size_t job) const { return placed_[job] != nullptr; }
+  /// Null: the job is on one device.
+  const PlacedWork *placements(size_t job) const { return placed_[job].get(); }
   std::vector<size_t> all() const;
   /// What the job is worth on its own best design.
   void best(size_t job, double value) { jobs_[job].best = value; }

@@ -5,8 +5,11 @@
 #include "lib/emit/JsonLists.h"
 #include "lib/emit/MiningCertificate.h"
 #include "lib/emit/MiningSpace.h"
+#include "lib/emit/PlacementJson.h"
 #include "lib/emit/PlanJson.h"
+#include "lib/support/JsonParse.h"
 #include "tools/accord/MiningDiffers.h"
+#include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/StringExtras.h"
@@ -55,19 +58,10 @@ private:
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (buffer)
       return (*buffer)->getBuffer().str();
-    std::string message =
-        fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}", file,
-                    buffer.getError().message());
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator entry(folder_, error), end; !error && entry != end;
-         entry.increment(error))
-      if (llvm::StringRef name = llvm::sys::path::filename(entry->path());
-          name.starts_with("placement"))
-        message =
-            fmt::format("'{}' is of jobs on a cluster, of which it is not proved that no design "
-                        "is better; 'accord verify {}' proves the placement",
-                        folder_, entry->path());
-    refuse(Code::CannotRead, message, json_, "verify");
+    refuse(Code::CannotRead,
+           fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}",
+                       file, buffer.getError().message()),
+           json_, "verify");
     return std::nullopt;
   }
 
@@ -156,7 +150,8 @@ private:
                   machine->area.squareMillimetres(), machine->tdp.value);
     std::vector<double> values;
     for (size_t job : answer.jobs)
-      values.push_back(valueOfPlan(verifier, answer, job, *machine));
+      values.push_back(claim_.jobs[job].cluster ? valueOfPlacement(verifier, answer, job, *machine)
+                                                : valueOfPlan(verifier, answer, job, *machine));
     if (!out_.holds())
       return;
     double value = verifier.blended(answer, values);
@@ -167,6 +162,58 @@ private:
         "'{}': its design is one of the space, keeps all that is required, and is worth "
         "{:.9g} by {} that hold{}",
         answer.name, value, values.size() > 1 ? "plans" : "a plan", values.size() > 1 ? "" : "s"));
+  }
+
+  double valueOfPlacement(MiningVerifier &verifier, const ClaimedAnswer &answer, size_t job,
+                          const Machine &machine) {
+    std::string at = planFolder(claim_, answer, job), file = folder_ + "/" + at + "/" +
+                                                             kPlacementCertificate.str();
+    auto refused = [&](const std::string &message) {
+      find("{}", message);
+      return INFINITY;
+    };
+    auto buffer = llvm::MemoryBuffer::getFile(file);
+    if (!buffer)
+      return refused(fmt::format("'{}', by which '{}' is valued, cannot be read: {}", file,
+                                 answer.name, buffer.getError().message()));
+    auto plan = placementFromCertificate((*buffer)->getBuffer(), file);
+    if (!plan)
+      return refused(llvm::toString(plan.takeError()));
+    if (!plan->result.plan)
+      return refused(fmt::format("{}: it has no placement", file));
+    // That no other placement is better follows for all designs, below.
+    PlacementProof brief;
+    brief.effort = 0;
+    Verification proof = verifyPlacement(*plan, brief);
+    for (const Issue &finding : proof.findings)
+      out_.findings.push_back({finding.code, fmt::format("{}: {}", at, finding.message), {}, {}});
+    if (std::string other = verifier.differs(job, plan->problem, machine); !other.empty())
+      return refused(fmt::format("{}: {}", file, other));
+    bool tdp = claim_.metric == "tdp_time";
+    return tdp ? plan->result.worth.value
+               : verifier.worth(machine, static_cast<double>(plan->result.worth.step) * 1e-12, 0);
+  }
+
+  std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed) {
+    std::string file = folder_ + "/" + miningPlanFile(claimed.number);
+    auto refused = [&](const std::string &message) {
+      find("{}", message);
+      return std::nullopt;
+    };
+    auto buffer = llvm::MemoryBuffer::getFile(file);
+    if (!buffer)
+      return refused(
+          fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
+    auto value = parseJson((*buffer)->getBuffer(), file);
+    if (!value)
+      return refused(llvm::toString(value.takeError()));
+    llvm::json::Path::Root root("problem");
+    PlacementProblem problem;
+    if (!readPlacementProblem(*value, problem, root))
+      return refused(fmt::format("{}: {}", file, llvm::toString(root.getError())));
+    if (auto wrong = check(problem); !wrong.empty())
+      return refused(fmt::format("{}: {}", file, wrong.front().message));
+    return problem;
   }
 
   double valueOfPlan(MiningVerifier &verifier, const ClaimedAnswer &answer, size_t job,
@@ -240,7 +287,7 @@ private:
   }
 
   void checkBound(MiningVerifier &verifier, const ClaimedAnswer &answer) {
-    auto designs = verifier.designs();
+    auto designs = designsOf(claim_);
     if (!designs || *designs > MiningVerifier::kMostDesigns)
       return out_.trusted.push_back(
           fmt::format("the search: that no design is worth less than {:.9g} for '{}' is not proved "
@@ -250,7 +297,8 @@ private:
     auto schedules = [&](const ClaimedPlan &plan, const Machine &machine, const Costs &costs) {
       return provedBy(plan, machine, costs);
     };
-    for (Issue &finding : verifier.proveBound(answer, proof, schedules))
+    auto placements = [&](const ClaimedPlan &plan) { return placementsOf(plan); };
+    for (Issue &finding : verifier.proveBound(answer, proof, schedules, placements))
       out_.findings.push_back(std::move(finding));
     ClaimedAnswer brief = answer;
     brief.survivors.clear();
@@ -322,25 +370,34 @@ llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>
 
 ClaimedPrices pricesOf(const MiningClaim &claim) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;
-  for (const ClaimedJob &job : claim.jobs) {
-    auto &ways = caches.emplace_back();
-    for (size_t way = 0; way < job.ways.size(); ++way)
-      ways.push_back(std::make_shared<PriceCache>());
-  }
+  for (const ClaimedJob &job : claim.jobs)
+    if (auto &ways = caches.emplace_back(); job.cluster)
+      ways.resize(job.cluster->steps.size(), std::make_shared<PriceCache>());
+    else
+      for (size_t way = 0; way < job.ways.size(); ++way)
+        ways.push_back(std::make_shared<PriceCache>());
   return [&claim, caches](size_t job, size_t way, const Machine &machine) -> std::optional<Costs> {
     EstimateOptions options;
     options.prices = caches[job][way].get();
-    auto priced = estimate(claim.jobs[job].ways[way].graph, machine, options);
+    const ClaimedJob &of = claim.jobs[job];
+    const WorkGraph &graph = of.cluster ? of.cluster->steps[way].graph : of.ways[way].graph;
+    auto priced = estimate(graph, machine, options);
     auto *costs = std::get_if<Costs>(&priced);
-    return costs ? std::optional(std::move(*costs)) : std::nullopt;
+    if (!costs)
+      return std::nullopt;
+    for (OperationId id = 0; id < graph.operations.size(); ++id) // exchanges, on no core
+      if (const Operation &op = graph.operations[id]; op.core == CoreKind::None && op.givenSeconds)
+        costs->operations[id].time = Seconds(*op.givenSeconds);
+    return std::move(*costs);
   };
 }
 
 std::string planFolder(const MiningClaim &claim, const ClaimedAnswer &answer, size_t job) {
+  std::string folder = claim.jobs[job].cluster ? "placement" : "plan";
   if (claim.jobs.size() == 1)
-    return "plan";
+    return folder;
   bool alone = &answer != &claim.answers.back();
-  return "plan-" + claim.jobs[job].name + (alone ? "-alone" : "");
+  return folder + "-" + claim.jobs[job].name + (alone ? "-alone" : "");
 }
 
 } // namespace accord
