@@ -19,6 +19,7 @@ public:
   size_t size() const { return jobs_.size(); }
   const std::vector<MiningJob> &jobs() const { return jobs_; }
   bool placed(size_t job) const { return placed_[job] != nullptr; }
+  const PlacedWork &work(size_t job) const { return *placed_[job]; } ///< of one that is placed
   std::vector<size_t> all() const;
   /// What the job is worth on its own best design.
   void best(size_t job, double value) { jobs_[job].best = value; }
