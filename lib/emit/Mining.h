@@ -21,6 +21,11 @@ std::string comparedCsv(const MiningPlan &plan);
 std::string frontCsv(const MiningPlan &plan);
 /// Front and findings, into the document of `toJson`.
 void addFindings(llvm::json::Object &document, const MiningPlan &plan);
+/// Designs of stages, into the document of `toJson` and for `miningSummary`.
+void addStages(llvm::json::Object &document, const MiningPlan &plan);
+std::string stagesSummary(const MiningPlan &plan, const TextStyle &style);
+/// A value in the unit of the metric; ratios have none.
+std::string miningValue(const MiningPlan &plan, double value, bool ratio);
 /// One design with what the jobs take on it, as it stands in the document.
 llvm::json::Object toJson(const MiningPlan &plan, const MinedDesign &design);
 

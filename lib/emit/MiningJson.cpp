@@ -142,6 +142,7 @@ json::Value toJson(const MiningPlan &plan) {
     o["compared"] = std::move(compared);
     o["compared_by"] = plan.comparedByTime ? "time" : "evaluations";
   }
+  addStages(o, plan);
   addFindings(o, plan);
   o["assumptions"] = std::move(assumptions);
   return o;

@@ -9,19 +9,6 @@
 namespace accord {
 namespace {
 
-/// In the unit of the metric; ratios have none.
-std::string valueText(const MiningPlan &plan, double value, bool ratio) {
-  if (ratio)
-    return fmt::format("{:.4g} times its own best at worst", value);
-  if (plan.metric == "tdp_time")
-    return fmt::format("{:.4g} W s", value);
-  if (plan.metric == "energy")
-    return formatSi(value, "J");
-  if (plan.metric == "area_time")
-    return fmt::format("{:.4g} mm2 s", value * 1e6);
-  return formatSi(value, "s");
-}
-
 std::string chosenText(const MiningPlan &plan, const MinedDesign &design) {
   std::string text;
   for (size_t i = 0; i < design.chosen.size(); ++i)
@@ -72,7 +59,7 @@ void addFront(std::string &text, const MiningPlan &plan, bool ratio, const TextS
     size_t at = shown > 1 ? i * (count - 1) / (shown - 1) : 0;
     const MinedDesign &design = found.designs[at];
     table.row(
-        {design.name, valueText(plan, found.front.points[at].value, ratio),
+        {design.name, miningValue(plan, found.front.points[at].value, ratio),
          design.machine.area.value > 0
              ? fmt::format("{:.4g} mm2", design.machine.area.squareMillimetres())
              : "",
@@ -96,7 +83,7 @@ std::string comparedText(const MiningPlan &plan, const ComparedWith &with,
     text += fmt::format(" in {:.3g} s", result.seconds);
   if (!answer.design)
     return text + ", no design found";
-  text += fmt::format(", {}, {:.3g} % above the {}", valueText(plan, result.value, ratio),
+  text += fmt::format(", {}, {:.3g} % above the {}", miningValue(plan, result.value, ratio),
                       100 * (result.value / with.best - 1),
                       with.proven() ? "proven least" : "best found");
   if (!with.proven() && with.bound > 0)
@@ -109,6 +96,18 @@ std::string comparedText(const MiningPlan &plan, const ComparedWith &with,
 }
 
 } // namespace
+
+std::string miningValue(const MiningPlan &plan, double value, bool ratio) {
+  if (ratio)
+    return fmt::format("{:.4g} times its own best at worst", value);
+  if (plan.metric == "tdp_time")
+    return fmt::format("{:.4g} W s", value);
+  if (plan.metric == "energy")
+    return formatSi(value, "J");
+  if (plan.metric == "area_time")
+    return fmt::format("{:.4g} mm2 s", value * 1e6);
+  return formatSi(value, "s");
+}
 
 std::string miningSummary(const MiningPlan &plan, const std::string &folder,
                           const TextStyle &style) {
@@ -139,24 +138,24 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
               fmt::format("{} a step of {} ({:.4g} samples/s), {}{}", formatSi(step.step, "s"),
                           step.batch, static_cast<double>(step.batch) / step.step, step.way, own));
   }
-  std::string value = valueText(plan, result.value, ratio);
+  std::string value = miningValue(plan, result.value, ratio);
   if (result.bound >= result.value)
     lines.add("gap", fmt::format("0 %: {}, proven least of the space", value));
   else if (result.least && result.bound > 0)
     lines.add("gap",
               fmt::format("{:.3g} %: {}, least of the space as scheduled; no schedule of any "
                           "design is below {}",
-                          100 * result.gap(), value, valueText(plan, result.bound, ratio)));
+                          100 * result.gap(), value, miningValue(plan, result.bound, ratio)));
   else if (result.bound > 0)
     lines.add("gap", fmt::format("{:.3g} %: {}, no design below {}", 100 * result.gap(), value,
-                                 valueText(plan, result.bound, ratio)));
+                                 miningValue(plan, result.bound, ratio)));
   else
     lines.add("gap", fmt::format("not known: {}; --strategy exact proves one", value));
   lines.add("searched", effortText(result));
   for (const MinedAnswer &own : plan.own)
     if (own.design)
       lines.add("best alone", fmt::format("{}: {} ({})", own.design->name,
-                                          valueText(plan, own.result.value, false),
+                                          miningValue(plan, own.result.value, false),
                                           chosenText(plan, *own.design)));
   if (!plan.compared.empty()) {
     ComparedWith with = comparedWith(plan);
@@ -174,6 +173,8 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   if (!plan.findings.left.empty())
     lines.add("left out", plan.findings.left);
   lines.add("written", folder + "/best.accel, " + folder + "/report.html");
+  if (plan.stages)
+    lines.text += stagesSummary(plan, style);
   if (plan.front)
     addFront(lines.text, plan, ratio, style);
   return lines.text;

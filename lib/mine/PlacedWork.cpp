@@ -286,6 +286,17 @@ double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options
   return problem ? leastValue(*problem) : kNever;
 }
 
+std::optional<PlacementProblem> PlacedWork::least(const Machine &machine,
+                                                  const StepBoundOptions &options) const {
+  return data_->least(machine, options);
+}
+
+std::optional<PlacementProblem> PlacedWork::priced(const Machine &machine,
+                                                   const PlacementSpace::Share &share,
+                                                   int64_t microbatch) const {
+  return data_->real(machine, {share.tensor, share.sequence, microbatch});
+}
+
 double PlacedWork::deepen(const Machine &machine) const {
   double least = kNever;
   for (const auto &[bound, group] : data_->groups(machine)) {

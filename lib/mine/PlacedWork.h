@@ -55,6 +55,14 @@ public:
   problems(const Machine &machine, const std::vector<PlacementProblem::Form> &forms) const;
   std::string digest() const; ///< sizes of the job and its steps
 
+  /// The problem that `bound` bounds: no layer takes less time or memory, in layers as fine as they
+  /// may be on any machine (`LeastUse`). Nothing: there is none.
+  std::optional<PlacementProblem> least(const Machine &machine,
+                                        const StepBoundOptions &options) const;
+  /// The problem that `best` solves, of one share of operations and one micro-batch size.
+  std::optional<PlacementProblem> priced(const Machine &machine, const PlacementSpace::Share &share,
+                                         int64_t microbatch) const;
+
 private:
   struct Data;
   explicit PlacedWork(std::unique_ptr<Data> data);

@@ -136,6 +136,30 @@ struct MinedFront {
   std::vector<MinedDesign> designs; ///< by point
 };
 
+/// One stage of a pipeline, and the design that it is on.
+struct MinedStage {
+  size_t design = 0;           ///< of `MinedStages::designs`
+  std::string first, last;     ///< layers
+  int64_t layers = 0, devices = 0;
+  double forward = 0, backward = 0, finish = 0; ///< seconds; backward with gradients of weights
+  double bytes = 0;            ///< peak of device memory
+};
+
+/// A pipeline whose stages are on designs of their own.
+struct MinedStages {
+  MinedStep step;
+  std::vector<MinedStage> stages;
+  std::vector<MinedDesign> designs; ///< by stage as they come, each once
+  std::string text;                 ///< designs and their cluster as a description; empty: none
+  std::string left;                 ///< why there is no such description
+  double value = 0;                 ///< of the metric, with a cost of all devices
+  double common = 0;                ///< the same of the best common design, which is no less
+  double bound = 0; ///< no stages on any designs are worth less; 0: not known
+  uint64_t candidates = 0, evaluations = 0, bounds = 0;
+  std::string proof;
+  double gap() const { return value > 0 ? (value - bound) / value : 0; }
+};
+
 struct MiningPlan {
   std::string space, size; ///< its name and number of designs
   std::string metric;      ///< "step_time", …
@@ -147,6 +171,7 @@ struct MiningPlan {
   std::vector<MinedAnswer> compared; ///< other strategies on the same problem
   bool comparedByTime = false;       ///< with equal processor time; else equal evaluations
   std::optional<MinedFront> front;
+  std::optional<MinedStages> stages; ///< where a design for each stage was asked for
   MiningFindings findings;
   std::string conflict; ///< a requirement that no design keeps; with its place
   SourceLocation conflictAt;

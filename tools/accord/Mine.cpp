@@ -7,6 +7,7 @@
 #include "tools/accord/MineJobs.h"
 #include "tools/accord/MinePlacement.h"
 #include "tools/accord/MineReport.h"
+#include "tools/accord/MineStages.h"
 #include "tools/accord/SolveWatch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,6 +34,8 @@ public:
       return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (int status = jobs_.prepare(); status != kDone)
       return status;
+    if (!mayMineStages(options_, jobs_))
+      return jobs_.first().finish(kWrongInput, "mine");
     if (int status = kDone; !options_.against.empty()) {
       plan_.findings.reference = jobs_.on(options_.against, status);
       if (status != kDone)
@@ -117,6 +120,9 @@ private:
                    [&](const Design &design) { return jobs_.limits(problem, design); },
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
+    if (options_.stages && options_.writes && chosen_.front())
+      plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best,
+                                 search_.stop);
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
@@ -204,8 +210,15 @@ private:
       llvm::sys::fs::remove(folder + "/compared.csv");
     else
       ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
+    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common &&
+                  !plan_.stages->text.empty();
     if (plan_.best.design)
-      ok = ok && writeFile(diags, folder + "/best.accel", plan_.best.design->text);
+      ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"),
+                           plan_.best.design->text);
+    if (staged)
+      ok = ok && writeFile(diags, folder + "/best.accel", plan_.stages->text);
+    else // nor does one of an earlier run stay
+      llvm::sys::fs::remove(folder + "/common.accel");
     ok = ok && writeFindings(diags, folder, plan_);
     for (const MinedAnswer &answer : plan_.own)
       if (answer.design)

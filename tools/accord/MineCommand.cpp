@@ -79,6 +79,13 @@ void addMine(CLI::App &app, int &status) {
   command->add_option("--against", options->against,
                       "A machine that the best design is compared with in the report: a name, or "
                       "FILE.accel[:NAME]");
+  command
+      ->add_option("--stages", options->stages,
+                   "Also a design for each pipeline stage of a job on a cluster: so many candidates "
+                   "for each mix of layers (default: 4)")
+      ->expected(0, 1)
+      ->default_str("4")
+      ->check(CLI::Range(1u, 64u));
   command->add_option("--seed", options->seed, "Of the strategies that draw")
       ->capture_default_str();
   command->add_option("--batch", options->session.elaborate.batch,

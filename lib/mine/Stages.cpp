@@ -1,0 +1,384 @@
+#include "lib/mine/Stages.h"
+#include "lib/mine/StageKinds.h"
+#include "lib/place/Judge.h"
+#include "lib/place/PlaceStages.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kRounds = 4;
+constexpr double kPowers[] = {0.5, 1, 2};
+using Id = PlacementProblem::Id;
+
+DesignBox wholeOf(const DesignSpace &space) {
+  DesignBox all;
+  for (const DesignParameter &parameter : space.parameters()) {
+    all.low.push_back(0);
+    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+  }
+  return all;
+}
+
+/// One share of operations and one micro-batch size.
+struct Group {
+  std::unique_ptr<StageLayers> layers;
+  size_t number = 0;
+  std::vector<double> least;      ///< times by way, of all designs
+  std::vector<double> leastWorth; ///< cost * time, by class, of the fastest way
+  std::vector<StageCandidate> candidates;
+  std::set<Design> known;
+  double bound = 0; ///< of the value, in picoseconds (or times the cost)
+};
+
+class Staging {
+public:
+  Staging(const DesignSpace &space, const PlacedWork &work, MiningMetric metric,
+          const Design &common, const PlacedBest &placed, const StageOptions &options)
+      : space_(space), work_(work), metric_(metric), common_(common), placed_(placed),
+        options_(options), reach_(space), costs_(metric != MiningMetric::StepTime) {}
+
+  std::optional<StagedDesigns> run() {
+    DesignBox all = wholeOf(space_);
+    auto most = space_.best(all);
+    auto machine = space_.machine(common_);
+    if (!std::holds_alternative<Machine>(most) || !std::holds_alternative<Machine>(machine) ||
+        !placed_.plan)
+      return std::nullopt;
+    const PlacementSpace &offered = work_.job().request.space;
+    std::vector<Group> groups;
+    for (const PlacementSpace::Share &share : offered.shares)
+      for (int64_t microbatch : offered.microbatches) {
+        Group group;
+        group.layers = StageLayers::of(space_, reach_, work_, std::get<Machine>(most), metric_,
+                                       common_, share, microbatch);
+        group.number = groups.size();
+        if (group.layers)
+          groups.push_back(std::move(group));
+      }
+    if (groups.empty())
+      return std::nullopt;
+    points_ = space_.points();
+    exhausts_ = points_ && *points_ <= options_.few;
+    out_.all = exhausts_;
+    begin(groups);
+    leastCost_ = costs_ ? groups.front().layers->cost(all) : 1;
+    std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
+      return std::pair(a.layers->root(), a.number) < std::pair(b.layers->root(), b.number);
+    });
+    double bound = kNever;
+    for (Group &group : groups) {
+      search(group);
+      bound = std::min(bound, group.bound);
+    }
+    out_.value = best_ * scale();
+    out_.bound = stopped() ? 0 : std::min(bound, best_) * scale();
+    for (const Group &group : groups)
+      out_.candidates += group.candidates.size();
+    finish();
+    return std::move(out_);
+  }
+
+private:
+  bool stopped() const { return options_.stop && options_.stop->load(); }
+  /// From picoseconds to the metric; with costs the judge has it in seconds.
+  double scale() const { return costs_ ? 1 : 1e-12; }
+
+  /// The common design's own placement, as a problem of one kind.
+  void begin(std::vector<Group> &groups) {
+    const PlacementProblem::Form &form = placed_.form;
+    StageCandidate one{common_, nullptr, groups.front().layers->cost(common_)};
+    auto machine = std::get<Machine>(space_.machine(common_));
+    if (auto problem =
+            work_.priced(machine, {form.tensor, form.sequence}, form.microbatch))
+      one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
+    StageKinds kinds;
+    if (one.problem)
+      kinds = stageKinds({one}, form, costs_);
+    if (!kinds.kinds.empty()) {
+      Placement plan = *placed_.plan;
+      for (PlacedStage &stage : plan.stages)
+        stage.form = 0;
+      if (faults(kinds.problem, plan).empty())
+        take(kinds, {one}, plan, judge(kinds.problem, plan));
+    }
+    out_.common = best_ * scale();
+  }
+
+  void take(const StageKinds &kinds, const std::vector<StageCandidate> &candidates,
+            const Placement &plan, PlacementWorth worth) {
+    if (!worth.fits || !(worth.value < best_))
+      return;
+    best_ = worth.value;
+    out_.problem = kinds.problem, out_.plan = plan, out_.worth = std::move(worth);
+    out_.designs.clear();
+    for (size_t kind : kinds.kinds)
+      out_.designs.push_back(candidates[kind].design);
+  }
+
+  /// The design of the least value of a mix, with its value.
+  double mine(Group &group, const std::vector<double> &counts, double power, bool candidates) {
+    StageMix mix(space_, *group.layers, counts, power);
+    MiningOptions search;
+    search.threads = options_.threads;
+    search.stop = options_.stop;
+    search.known = {common_};
+    MiningResult result = mineExactly(mix, search);
+    out_.valued += result.evaluations, out_.bounds += result.bounds;
+    if (candidates)
+      for (const Design &design : mix.best(options_.each))
+        add(group, design);
+    return result.bound;
+  }
+
+  void add(Group &group, const Design &design) {
+    if (!group.known.insert(design).second)
+      return;
+    if (auto problem = group.layers->problem(design))
+      group.candidates.push_back({design, problem, group.layers->cost(design)});
+  }
+
+  std::vector<double> wayOf(const Group &group, size_t way) const {
+    std::vector<double> counts(group.layers->ways());
+    counts[way] = 1;
+    return counts;
+  }
+
+  void search(Group &group) {
+    StageLayers &layers = *group.layers;
+    // Any plan takes one device of each stage, and one stage, at least.
+    group.bound = costs_ ? layers.root() * 1e-12 * leastCost_ : layers.root();
+    if (group.bound >= best_ || stopped())
+      return;
+    auto most = layers.leastTimes(wholeOf(space_));
+    if (!most)
+      return;
+    group.least = *most;
+    const PlacementProblem &common = layers.common();
+    std::vector<size_t> counts(common.classes.size());
+    for (const PlacementProblem::Layer &layer : common.layers)
+      ++counts[layer.of];
+    std::vector<Id> order(counts.size()); // what most of a step is of
+    for (Id cls = 0; cls < order.size(); ++cls)
+      order[cls] = cls;
+    auto takes = [&](Id cls) {
+      return static_cast<double>(counts[cls]) * group.least[cls * layers.policies()];
+    };
+    std::sort(order.begin(), order.end(),
+              [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
+    group.leastWorth.assign(counts.size(), 0);
+    add(group, common_);
+    for (Id cls : order) {
+      for (size_t policy = 0; policy < layers.policies(); ++policy) {
+        size_t way = cls * layers.policies() + policy;
+        group.least[way] = std::max(group.least[way],
+                                    mine(group, wayOf(group, way), 0, policy == 0 && !costs_));
+      }
+      if (!costs_)
+        group.bound = std::max(group.bound, stepBound(group, best_));
+      if (group.bound >= best_ || stopped())
+        return;
+    }
+    if (costs_) {
+      for (Id cls : order) {
+        double fastest = kNever; // the way that is worth least
+        for (size_t policy = 0; policy < layers.policies(); ++policy)
+          fastest = std::min(fastest, mine(group, wayOf(group, cls * layers.policies() + policy), 1,
+                                           policy == 0));
+        group.leastWorth[cls] = fastest;
+        for (double power : kPowers)
+          if (power != 1)
+            mine(group, wayOf(group, cls * layers.policies()), power, true);
+      }
+      group.bound = std::max(group.bound, costBound(group));
+      if (group.bound >= best_ || stopped())
+        return;
+    }
+    if (exhausts_)
+      for (uint64_t point = 0; point < *points_; ++point)
+        add(group, space_.at(point));
+    place(group);
+  }
+
+  /// No plan on any designs has a shorter step.
+  double stepBound(const Group &group, double below) const {
+    auto ideal = group.layers->ideal(group.least);
+    return ideal ? std::max(group.layers->root(), leastByCuts(*ideal, below))
+                 : group.layers->root();
+  }
+
+  double costBound(const Group &group) const {
+    const StageLayers &layers = *group.layers;
+    auto ideal = layers.ideal(group.least);
+    if (!ideal)
+      return group.bound;
+    const PlacementProblem &common = layers.common();
+    double shortest = leastByCuts(*ideal, kNever), best = best_;
+    StageLeast least;
+    least.cost = leastCost_;
+    std::set<std::pair<Id, Id>> edges;
+    for (const PlacementProblem::Edge &edge : common.edges)
+      edges.insert({edge.from, edge.to});
+    for (Id layer = 0; layer < common.layers.size(); ++layer) {
+      Id cls = common.layers[layer].of;
+      double fastest = kNever;
+      for (size_t policy = 0; policy < layers.policies(); ++policy)
+        fastest = std::min(fastest, group.least[cls * layers.policies() + policy]);
+      least.time.push_back(fastest);
+      least.worth.push_back(group.leastWorth[cls]);
+      least.chain &= layer == 0 || edges.contains({layer - 1, layer});
+    }
+    // What forms have besides their devices and micro-batches is not looked at.
+    std::set<std::tuple<PipelineSchedule, int64_t, int64_t, int64_t>> seen;
+    double lowest = best;
+    for (PipelineSchedule schedule : ideal->schedules)
+      for (const PlacementProblem::Form &form : ideal->forms) {
+        int64_t devices = ideal->kinds.front().devices, samples = form.data * form.microbatch;
+        if (ideal->limits.devices > 0)
+          devices = std::min(devices, ideal->limits.devices);
+        for (int64_t p = 1; p <= devices / form.devices() &&
+                            p <= static_cast<int64_t>(common.layers.size());
+             ++p) {
+          if (!ideal->mayHaveGroups(p) || !ideal->mayHaveStages(p) ||
+              ideal->batch % samples != 0 ||
+              !seen.insert({schedule, form.devices(), form.data, p}).second)
+            continue;
+          least.schedule = schedule, least.stages = p;
+          least.microbatches = ideal->batch / samples;
+          double work = 0;
+          for (double time : least.time)
+            work += time;
+          double step = std::max(shortest, work * static_cast<double>(least.microbatches) /
+                                               static_cast<double>(p)),
+                 each = static_cast<double>(form.devices()) * 1e-12;
+          lowest = std::min(lowest, leastStageCost(least, step, lowest / each) * each);
+        }
+      }
+    return lowest * (1 - 1e-9);
+  }
+
+  /// Plans of the candidates; then candidates for the stages of the best plan.
+  void place(Group &group) {
+    std::vector<PlacementProblem::Form> degrees; // of all candidates
+    auto gather = [&] {
+      for (const StageCandidate &one : group.candidates)
+        for (const PlacementProblem::Form &form : one.problem->forms)
+          if (std::none_of(degrees.begin(), degrees.end(),
+                           [&](const auto &other) { return sameDegrees(other, form); }))
+            degrees.push_back(form);
+    };
+    double proved = kNever; // of plans of the candidates
+    std::set<std::vector<double>> mixed;
+    for (int round = 0; round < kRounds && !stopped(); ++round) {
+      gather();
+      std::vector<StageCandidate> candidates = undominated(group.candidates);
+      double before = best_;
+      std::optional<std::pair<PlacementProblem, Placement>> found;
+      for (const PlacementProblem::Form &form : degrees) {
+        StageKinds kinds = stageKinds(candidates, form, costs_);
+        if (kinds.kinds.empty() || !check(kinds.problem).empty())
+          continue;
+        PlacementResult result = placeStages(kinds.problem, best_);
+        if (result.plan) {
+          take(kinds, candidates, *result.plan, result.worth);
+          found = {kinds.problem, *result.plan};
+        }
+        if (exhausts_ || !costs_) {
+          PlaceOptions exact;
+          exact.below = best_;
+          exact.effort = exhausts_ ? 12 : 8;
+          exact.stop = options_.stop;
+          result = accord::place(kinds.problem, exact);
+          proved = std::min(proved, result.bound);
+          if (result.plan) {
+            take(kinds, candidates, *result.plan, result.worth);
+            found = {kinds.problem, *result.plan};
+          }
+        }
+      }
+      if (exhausts_ || !found || !(best_ < before))
+        break;
+      size_t known = group.candidates.size();
+      for (const PlacedStage &stage : found->second.stages) {
+        std::vector<double> counts(group.layers->ways());
+        for (size_t i = 0; i < stage.layers.size(); ++i) {
+          const auto &cost = found->first.cost(stage.layers[i], stage.form);
+          counts[group.layers->way(found->first.layers[stage.layers[i]].of,
+                                   cost->keeps[stage.keeps[i]].policy)] += 1;
+        }
+        if (!mixed.insert(counts).second)
+          continue;
+        if (!costs_)
+          mine(group, counts, 0, true);
+        else
+          for (double power : kPowers)
+            mine(group, counts, power, true);
+      }
+      if (group.candidates.size() == known)
+        break;
+    }
+    if (exhausts_) // the candidates are all designs
+      group.bound = std::max(group.bound, std::min(proved, best_));
+  }
+
+  /// Only kinds that some stage is on.
+  void finish() {
+    std::vector<Id> number(out_.problem.kinds.size(), ~Id(0));
+    std::vector<Id> used;
+    for (const PlacedStage &stage : out_.plan.stages)
+      if (Id kind = out_.problem.forms[stage.form].kind; number[kind] == ~Id(0)) {
+        number[kind] = static_cast<Id>(used.size());
+        used.push_back(kind);
+      }
+    PlacementProblem all = out_.problem;
+    std::vector<Design> designs;
+    all.kinds.clear(), all.forms.clear(), all.links.clear();
+    for (PlacementProblem::LayerClass &cls : all.classes)
+      cls.costs.clear();
+    for (Id kind : used) { // the form of a kind has its number
+      designs.push_back(out_.designs[kind]);
+      all.kinds.push_back(out_.problem.kinds[kind]);
+      all.kinds.back().name = fmt::format("{}_{}", space_.name(), designs.size());
+      all.forms.push_back(out_.problem.forms[kind]);
+      all.forms.back().kind = number[kind];
+      for (size_t cls = 0; cls < all.classes.size(); ++cls)
+        all.classes[cls].costs.push_back(out_.problem.classes[cls].costs[kind]);
+      for (Id other : used)
+        all.links.push_back(out_.problem.links[kind * out_.problem.kinds.size() + other]);
+    }
+    for (PlacedStage &stage : out_.plan.stages)
+      stage.form = number[stage.form];
+    out_.problem = std::move(all), out_.designs = std::move(designs);
+    out_.proof = fmt::format(
+        "least times of classes of layers over the space ({} exact searches' designs valued, {} "
+        "bounds), dynamic program over cuts{}",
+        out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
+  }
+
+  const DesignSpace &space_;
+  const PlacedWork &work_;
+  MiningMetric metric_;
+  const Design &common_;
+  const PlacedBest &placed_;
+  const StageOptions &options_;
+  StepReach reach_;
+  bool costs_;
+  std::optional<uint64_t> points_;
+  bool exhausts_ = false;
+  double best_ = kNever, leastCost_ = 1;
+  StagedDesigns out_;
+};
+
+} // namespace
+
+std::optional<StagedDesigns> mineStages(const DesignSpace &space, const PlacedWork &work,
+                                        MiningMetric metric, const Design &common,
+                                        const PlacedBest &placed, const StageOptions &options) {
+  return Staging(space, work, metric, common, placed, options).run();
+}
+
+} // namespace accord
