@@ -325,7 +325,8 @@ ClaimedPrices pricesOf(const MiningClaim &claim) {
   for (const ClaimedJob &job : claim.jobs) {
     auto &ways = caches.emplace_back();
     for (size_t way = 0; way < job.ways.size(); ++way)
-      ways.push_back(std::make_shared<PriceCache>());
+      ways.emplace_back(std::make_shared<PriceCache>(PriceCache::Keeps::Numbers))
+          ->know(job.ways[way].graph);
   }
   return [&claim, caches](size_t job, size_t way, const Machine &machine) -> std::optional<Costs> {
     EstimateOptions options;
