@@ -131,6 +131,11 @@ public:
     for (int i = prices_ ? -1 : 0, n = prices_ ? static_cast<int>(machine_.cores.size()) : 0; i < n;
          ++i) // of fused operations, then by core
       known_.push_back(prices_->numberOf(PriceCache::keyOf(machine_, i, name_)));
+    for (const Operation &op : graph.operations) {
+      want(op.core, op.type);
+      for (const FusedPart &part : op.parts)
+        want(part.core, part.type);
+    }
     return std::nullopt;
   }
 
@@ -232,10 +237,13 @@ private:
     // A plugin's model may look at anything.
     if (!prices_ || (model != "array" && model != "vector" && model != "peak"))
       return priceNow(op, choice, model, assumptions);
-    uint32_t operation =
-        prices_->numberOf(fmt::format("{}{} {}", PriceCache::keyOf(op), choice.type, choice.core));
-    uint32_t machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
-    auto known = prices_->find(operation, machine);
+    bool numbers = prices_->keeps() == PriceCache::Keeps::Numbers;
+    PriceCache::Question question;
+    question.operation = prices_->numberOf(op);
+    question.machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
+    question.type = prices_->numberOf(choice.type);
+    question.core = static_cast<uint32_t>(choice.core);
+    auto known = prices_->find(question);
     if (!known) {
       auto priced = std::make_shared<PriceCache::Priced>();
       auto cost = priceNow(op, choice, model, priced->words);
@@ -244,10 +252,16 @@ private:
         return cost;
       }
       priced->cost = std::move(std::get<OperationCost>(cost));
+      if (numbers) {
+        priced->words.clear();
+        priced->cost.formula = {};
+        priced->cost.tiles = {};
+      }
       known = std::move(priced);
-      prices_->keep(operation, machine, known);
+      prices_->keep(question, known);
     }
-    assumptions.insert(known->words.begin(), known->words.end());
+    if (!known->words.empty())
+      assumptions.insert(known->words.begin(), known->words.end());
     return known->cost;
   }
 
@@ -307,6 +321,12 @@ private:
   /// The cores that an operation may run on, with what was assumed to find them.
   std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op,
                                                         Assumptions &assumptions) const {
+    for (const Want &want : wants_)
+      if (want.core == op.core && want.type == op.type && !want.choices.empty()) {
+        if (!want.words.empty())
+          assumptions.insert(want.words.begin(), want.words.end());
+        return want.choices;
+      }
     std::vector<CoreChoice> choices = chooseCores(op, machine_);
     if (choices.empty()) {
       bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
@@ -381,8 +401,29 @@ private:
     return joint;
   }
 
+  /// Cores for operations of a kind and an arithmetic; none: such operations fail one by one.
+  struct Want {
+    CoreKind core;
+    std::string type;
+    std::vector<CoreChoice> choices;
+    Assumptions words;
+  };
+  void want(CoreKind core, const std::string &type) {
+    if (llvm::any_of(wants_,
+                     [&](const Want &other) { return other.core == core && other.type == type; }))
+      return;
+    Operation op;
+    op.core = core, op.type = type;
+    Want made{core, type, {}, {}};
+    auto chosen = choose(op, made.words);
+    if (auto *choices = std::get_if<std::vector<CoreChoice>>(&chosen))
+      made.choices = std::move(*choices);
+    wants_.push_back(std::move(made));
+  }
+
   const Machine &machine_;
   std::string name_;
+  std::vector<Want> wants_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
   mutable MappingCache mappings_;
   PriceCache *prices_ = nullptr;

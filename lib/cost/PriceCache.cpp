@@ -1,5 +1,6 @@
 #include "lib/cost/PriceCache.h"
 #include <bit>
+#include <functional>
 
 namespace accord {
 namespace {
@@ -66,10 +67,6 @@ public:
   }
 };
 
-uint64_t joined(uint32_t operation, uint32_t machine) {
-  return static_cast<uint64_t>(operation) << 32 | machine;
-}
-
 } // namespace
 
 std::string PriceCache::keyOf(const Operation &op) {
@@ -104,17 +101,39 @@ uint32_t PriceCache::numberOf(const std::string &key) {
   return numbers_.try_emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
 }
 
-std::shared_ptr<const PriceCache::Priced> PriceCache::find(uint32_t operation, uint32_t machine) {
+uint32_t PriceCache::numberOf(const Operation &operation) {
+  std::less<> before;
+  const Operation *first = operations_.data();
+  if (!operations_.empty() && !before(&operation, first) &&
+      before(&operation, first + operations_.size()))
+    return ofOperations_[static_cast<size_t>(&operation - first)];
+  return numberOf(keyOf(operation));
+}
+
+void PriceCache::know(const WorkGraph &graph) {
+  for (const Operation &operation : graph.operations)
+    ofOperations_.push_back(numberOf(keyOf(operation)));
+  operations_ = graph.operations;
+}
+
+size_t PriceCache::Hash::operator()(const Question &question) const {
+  uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a, by words
+  for (uint32_t word : {question.operation, question.machine, question.type, question.core})
+    hash = (hash ^ word) * 0x100000001b3ull;
+  return hash ^ (hash >> 32);
+}
+
+std::shared_ptr<const PriceCache::Priced> PriceCache::find(const Question &question) {
   std::lock_guard lock(mutex_);
-  auto found = prices_.find(joined(operation, machine));
+  auto found = prices_.find(question);
   return found == prices_.end() ? nullptr : found->second;
 }
 
-void PriceCache::keep(uint32_t operation, uint32_t machine, std::shared_ptr<const Priced> priced) {
+void PriceCache::keep(const Question &question, std::shared_ptr<const Priced> priced) {
   std::lock_guard lock(mutex_);
   if (prices_.size() >= kMost)
     prices_.clear();
-  prices_.try_emplace(joined(operation, machine), std::move(priced));
+  prices_.try_emplace(question, std::move(priced));
 }
 
 } // namespace accord

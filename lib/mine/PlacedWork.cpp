@@ -1,5 +1,6 @@
 #include "lib/mine/PlacedWork.h"
 #include "lib/cost/Exchanges.h"
+#include "lib/cost/PriceCache.h"
 #include "lib/place/FittedPrices.h"
 #include "lib/place/LeastUse.h"
 #include "lib/place/Place.h"
@@ -70,7 +71,7 @@ struct PlacedWork::Data {
   Layering finest;
   std::map<OfferStep, Step> steps;
   mutable OfferNetworks networks;
-  mutable PriceCache prices;
+  mutable PriceCache prices{PriceCache::Keeps::Numbers};
   mutable std::mutex mutex, asking;
   mutable std::map<std::string, std::shared_ptr<Priced>> known;
   Bytes capacity; ///< of device memory, while steps are priced

@@ -1,6 +1,7 @@
 #include "lib/analysis/Liveness.h"
 #include "lib/cost/Energy.h"
 #include "lib/cost/Estimate.h"
+#include "lib/cost/PriceCache.h"
 #include "lib/mine/StepWork.h"
 #include "lib/solve/ScheduleStep.h"
 #include <limits>
@@ -9,9 +10,9 @@ namespace accord {
 
 /// Costs and schedule of the step.
 static std::variant<std::pair<Costs, Schedule>, std::vector<Issue>>
-scheduled(const WorkGraph &graph, const Machine &machine, PriceCache &prices) {
+scheduled(const WorkGraph &graph, const Machine &machine, PriceCache *prices) {
   EstimateOptions options;
-  options.prices = &prices;
+  options.prices = prices;
   auto priced = estimate(graph, machine, options);
   if (auto *why = std::get_if<std::vector<Issue>>(&priced))
     return std::move(*why);
@@ -26,7 +27,7 @@ scheduled(const WorkGraph &graph, const Machine &machine, PriceCache &prices) {
 
 StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  auto found = scheduled(graph(), machine, *prices_);
+  auto found = scheduled(graph(), machine, prices_.get());
   if (auto *why = std::get_if<std::vector<Issue>>(&found)) {
     if (issues)
       *issues = std::move(*why);
@@ -45,8 +46,16 @@ StepValue StepWork::value(const Machine &machine, std::vector<Issue> *issues) co
   return value;
 }
 
+std::optional<Costs> StepWork::costs(const Machine &machine) const {
+  EstimateOptions options;
+  options.prices = prices_.get();
+  auto priced = estimate(graph(), machine, options);
+  auto *costs = std::get_if<Costs>(&priced);
+  return costs ? std::optional(std::move(*costs)) : std::nullopt;
+}
+
 std::optional<Plan> StepWork::planned(const Machine &machine) const {
-  auto found = scheduled(graph(), machine, *prices_);
+  auto found = scheduled(graph(), machine, nullptr);
   auto *both = std::get_if<std::pair<Costs, Schedule>>(&found);
   if (!both)
     return std::nullopt;

@@ -1,3 +1,4 @@
+#include "lib/cost/PriceCache.h"
 #include "lib/mine/StepData.h"
 #include "lib/model/Dependences.h"
 #include <algorithm>
@@ -6,7 +7,8 @@
 namespace accord {
 
 StepWork::StepWork(WorkGraph graph, const std::vector<double> &exchanges)
-    : data_(std::make_unique<Data>()), prices_(std::make_unique<PriceCache>()) {
+    : data_(std::make_unique<Data>()),
+      prices_(std::make_unique<PriceCache>(PriceCache::Keeps::Numbers)) {
   Dependences deps = Dependences::of(graph);
   StepShapes shapes = StepShapes::of(graph, exchanges);
   data_->executions.resize(shapes.classes.size());
@@ -31,6 +33,7 @@ StepWork::StepWork(WorkGraph graph, const std::vector<double> &exchanges)
   visit(visit, kUpdateRegion);
   data_->cores.shapes = std::move(shapes);
   data_->graph = std::move(graph);
+  prices_->know(data_->graph);
 }
 
 StepWork::StepWork(StepWork &&) noexcept = default;

@@ -1,11 +1,11 @@
 // One job's step on machines: what it takes, and in a microsecond what it takes at least.
 #pragma once
-#include "lib/cost/PriceCache.h"
 #include "lib/mine/StepProblem.h"
 #include "lib/model/Plan.h"
 #include <memory>
 
 namespace accord {
+class PriceCache;
 
 /// What of a machine is taken as it stands when its step is bounded.
 struct StepBoundOptions {
@@ -54,13 +54,16 @@ public:
   /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
   /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
   StepValue value(const Machine &machine, std::vector<Issue> *issues = nullptr) const;
+  /// What `estimate` has for the machine, without formulas, tiles and assumptions; nothing where
+  /// it refuses.
+  std::optional<Costs> costs(const Machine &machine) const;
   /// Costs and schedule that `value` is of; nothing where it is refused.
   std::optional<Plan> planned(const Machine &machine) const;
 
 private:
   struct Data;
   std::unique_ptr<Data> data_;
-  std::unique_ptr<PriceCache> prices_; ///< of all machines so far
+  std::unique_ptr<PriceCache> prices_; ///< of all machines so far: numbers alone
 };
 
 } // namespace accord

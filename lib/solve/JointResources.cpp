@@ -86,13 +86,23 @@ void addJointResources(SchedulingProblem &problem, size_t count) {
       if (std::any_of(problem.tasks[t].modes.begin(), problem.tasks[t].modes.end(),
                       [&](const Mode &mode) { return amountOf(mode, r) > 0; }))
         together.push_back(t);
-    size_t users = together.size();
-    for (Id t : byTime)
-      if (users > 0 && std::all_of(together.begin(), together.end(),
-                                   [&](Id other) { return other != t && apart(t, other); })) {
-        together.push_back(t);
-        joining[r].push_back(t);
+    if (together.empty())
+      continue;
+    // What was not apart from the last one is often not from the next: looked at first.
+    auto bars = [&](Id t, Id other) { return other == t || !apart(t, other); };
+    Id last = together.front();
+    for (Id t : byTime) {
+      if (bars(t, last))
+        continue;
+      auto barrier = std::find_if(together.begin(), together.end(),
+                                  [&](Id other) { return bars(t, other); });
+      if (barrier != together.end()) {
+        last = *barrier;
+        continue;
       }
+      together.push_back(t);
+      joining[r].push_back(t);
+    }
   }
   for (Id r = 0; r < count; ++r) {
     if (joining[r].empty())

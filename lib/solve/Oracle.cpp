@@ -371,7 +371,7 @@ struct Oracle::Encoding {
   // ---- Questions.
 
   Answer ask(int64_t makespan, uint64_t limit, SchedulingSolution &found) {
-    if (impossible || broken)
+    if (impossible || broken || limit == 0) // Z3 takes 0 for no limit
       return impossible ? Answer::No : Answer::Unknown;
     z3::expr asked = boolean();
     Truth otherwise{-1, !asked};

@@ -64,6 +64,8 @@ public:
       : graph_(graph), dependences_(dependences), forms_(forms), workloads_(workloads), top_(top),
         times_(graph.operations.size()) {
     count(top, 1);
+    for (OperationId id : graph.regions[top].operations)
+      repeats_ |= graph.operations[id].body != kNone;
   }
 
   /// The bound of a share; concave in it but for rounding.
@@ -91,11 +93,26 @@ public:
       chain[id] = {static_cast<int64_t>((mean - least) / kAllotmentShares)};
       work += least * times_[id];
     }
-    int64_t path = CriticalPath::of(graph_, dependences_, chain).length[top_].value;
+    int64_t path = repeats_ ? CriticalPath::of(graph_, dependences_, chain).length[top_].value
+                            : longest(chain);
     return known->second = path + static_cast<int64_t>(work / kAllotmentShares);
   }
 
 private:
+  /// As `CriticalPath` has it where nothing repeats.
+  int64_t longest(const std::vector<Picoseconds> &times) {
+    int64_t longest = 0;
+    ends_.assign(times.size(), 0);
+    for (OperationId id : graph_.regions[top_].operations) {
+      int64_t start = 0;
+      for (OperationId before : dependences_.predecessors[id])
+        start = std::max(start, ends_[before]);
+      ends_[id] = start + times[id].value;
+      longest = std::max(longest, ends_[id]);
+    }
+    return longest;
+  }
+
   void count(RegionId r, int64_t times) {
     for (OperationId id : graph_.regions[r].operations)
       if (RegionId body = graph_.operations[id].body; body != kNone)
@@ -109,6 +126,8 @@ private:
   const StepForms &forms_;
   const Workloads &workloads_;
   RegionId top_;
+  bool repeats_ = false;
+  std::vector<int64_t> ends_; ///< by OperationId
   std::vector<int64_t> times_; ///< by OperationId: executions; 0: of another region, or a repeat
   std::map<int64_t, int64_t> known_;
 };

@@ -180,12 +180,17 @@ struct MiningVerifier::Data {
     return floor;
   }
 
-  Known pricesOn(const ClaimedAnswer &answer, const Machine &machine) {
+  /// Of one job, ways that their work alone rules out are not priced.
+  Known pricesOn(const MiningVerifier &verifier, const ClaimedAnswer &answer,
+                 const Machine &machine, double bound) {
     Known known;
     for (size_t job : answer.jobs) {
       auto &ways = known.costs.emplace_back();
-      for (size_t way = 0; way < floors[job].size(); ++way)
-        ways.push_back(prices(job, way, machine));
+      for (size_t way = 0; way < floors[job].size(); ++way) {
+        bool out = answer.jobs.size() == 1 &&
+                   floorOf(verifier, job, way, machine, nullptr, 0, bound) >= bound;
+        ways.push_back(out ? std::nullopt : prices(job, way, machine));
+      }
     }
     return known;
   }
@@ -199,7 +204,8 @@ struct MiningVerifier::Data {
     auto *machine = std::get_if<Machine>(&made);
     if (!machine || survivor.plans.empty())
       return 0;
-    Known known = pricesOn(answer, *machine);
+    double bound = answer.bound * (1 - kEqual);
+    Known known = pricesOn(verifier, answer, *machine, bound);
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       std::vector<double> &steps = known.steps.emplace_back(known.costs[i].size(), 0);
       for (const ClaimedPlan &plan : survivor.plans)
@@ -209,6 +215,7 @@ struct MiningVerifier::Data {
               std::max(steps[plan.way], schedules(plan, *machine, *known.costs[i][plan.way]));
     }
     std::vector<double> values;
+<<<<<<< HEAD
     double bound = answer.bound * (1 - kEqual);
     for (size_t i = 0; i < answer.jobs.size(); ++i)
       values.push_back(least(verifier, answer, i, *machine, &known, INFINITY));
@@ -217,6 +224,8 @@ struct MiningVerifier::Data {
         known.values[i] =
             std::max(values[i], leastStated(verifier, survivor, job, *machine,
                                             belowFor(answer, values, i, bound), placements, find));
+=======
+>>>>>>> 46ed90446c72051f2cde87a358f14d98f6a30798
     return floorOf(verifier, answer, *machine, &known, bound, values);
   }
 };
@@ -313,7 +322,7 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.refused;
       continue;
     }
-    Data::Known known = data_->pricesOn(answer, *exact);
+    Data::Known known = data_->pricesOn(*this, answer, *exact, bound);
     floor = std::max(floor, data_->floorOf(*this, answer, *exact, &known, bound, values));
     if (floor >= bound) {
       ++proof.byPrices;

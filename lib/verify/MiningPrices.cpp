@@ -70,6 +70,25 @@ const StepFloor::Times &StepFloor::timesOn(const Machine &machine, size_t index)
   return found->second;
 }
 
+std::string StepFloor::machineKey(const Machine &machine) {
+  std::string key;
+  for (double n : {machine.host.kernel.value, machine.host.microbatch.value,
+                   machine.host.step.value})
+    put(key, n);
+  for (size_t c = 0; c < machine.cores.size(); ++c) {
+    const Core &core = machine.cores[c];
+    put(key, &timesOn(machine, c)); // kept as long as this, one for all that times follow from
+    put(key, core.reads);
+    key += static_cast<char>(core.oneEach | core.either << 1);
+  }
+  for (const Memory &memory : machine.memories) {
+    for (double n : {memory.bandwidth.value, memory.latency.value, memory.efficiency})
+      put(key, n);
+    key += static_cast<char>(overlapsTransfers(memory) | (memory.capacity.value > 0) << 1);
+  }
+  return key;
+}
+
 void StepFloor::price(const Machine &machine) {
   byKind_ = true;
   prices_.resize(kinds_.size());

@@ -112,8 +112,14 @@ double StepFloor::step(const Machine &machine, double below) {
 }
 
 double StepFloor::seconds(const Machine &machine, double below) {
+  std::string key = machineKey(machine);
+  key.append(reinterpret_cast<const char *>(&below), sizeof below);
+  if (auto found = known_.find(key); found != known_.end())
+    return found->second;
   price(machine);
-  return step(machine, below);
+  if (known_.size() >= kMostKnown)
+    known_.clear();
+  return known_[std::move(key)] = step(machine, below);
 }
 
 double StepFloor::seconds(const Machine &machine, const Costs &costs, double below) {

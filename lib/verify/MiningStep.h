@@ -67,6 +67,9 @@ private:
   };
 
   const Times &timesOn(const Machine &machine, size_t core);
+  /// All that `seconds` without prices follows from: whatever a machine has but the capacity of its
+  /// memories, of which it only matters that there is one.
+  std::string machineKey(const Machine &machine);
   void price(const Machine &machine);
   void price(const Machine &machine, const Costs &prices);
   static void priceFused(const Kind &kind, uint32_t first, const Machine &machine,
@@ -103,6 +106,8 @@ private:
   std::vector<std::vector<double>> sums_;     ///< by region: work of each core, then memory
   std::unordered_map<std::string, Times> on_; ///< by all of a core that times follow from
   double bytes_ = 0;
+  static constexpr size_t kMostKnown = 1 << 17;
+  std::unordered_map<std::string, double> known_; ///< seconds, by machine and what is above it
 };
 
 } // namespace accord

@@ -108,7 +108,12 @@ private:
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (const PlacedWork *work = mined_.placements(j))
         claim_.jobs[j].cluster = work->claimed(capacities);
-    MiningVerifier verifier(claim_, **machines, pricesOf(claim_));
+    // Nothing is proved here: prices may be those that the search has found.
+    auto found = [this, anew = pricesOf(claim_)](size_t job, size_t way, const Machine &machine) {
+      const std::vector<MiningWay> &ways = jobs_[job].ways;
+      return way < ways.size() ? ways[way].work->costs(machine) : anew(job, way, machine);
+    };
+    MiningVerifier verifier(claim_, **machines, found);
     for (ClaimedAnswer &answer : claim_.answers) {
       bool ratio = claim_.blend == "worst_ratio" && answer.jobs.size() > 1;
       auto problem =

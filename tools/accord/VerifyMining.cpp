@@ -370,12 +370,14 @@ llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>
 
 ClaimedPrices pricesOf(const MiningClaim &claim) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;
-  for (const ClaimedJob &job : claim.jobs)
-    if (auto &ways = caches.emplace_back(); job.cluster)
+  for (const ClaimedJob &job : claim.jobs) {
+    auto &ways = caches.emplace_back();
+    if (job.cluster) // its steps have operations in common
       ways.resize(job.cluster->steps.size(), std::make_shared<PriceCache>());
-    else
-      for (size_t way = 0; way < job.ways.size(); ++way)
-        ways.push_back(std::make_shared<PriceCache>());
+    for (size_t way = 0; !job.cluster && way < job.ways.size(); ++way)
+      ways.emplace_back(std::make_shared<PriceCache>(PriceCache::Keeps::Numbers))
+          ->know(job.ways[way].graph);
+  }
   return [&claim, caches](size_t job, size_t way, const Machine &machine) -> std::optional<Costs> {
     EstimateOptions options;
     options.prices = caches[job][way].get();
