@@ -85,7 +85,9 @@ bool readJob(const json::Value &value, Path at, ClaimedJob &out) {
       .list("ways", out.ways, readWay)
       .read(
           "cluster",
-          [&](const json::Value &one, Path p) { return readCluster(one, p, out.cluster.emplace()); },
+          [&](const json::Value &one, Path p) {
+            return readCluster(one, p, out.cluster.emplace());
+          },
           /*needed=*/false)
       .check("ways", out.ways.empty() == out.cluster.has_value(),
              "a job needs work, on one device or on a cluster")

@@ -52,17 +52,15 @@ bool readStep(const json::Value &value, Path at, ClaimedStep &out) {
       .text("recompute", out.recompute)
       .integer("data", out.data, 1, int64_t(1) << 61, false)
       .integer("experts", out.experts, 1, int64_t(1) << 61, false)
-      .read("tables",
-            [&](const json::Value &one, Path p) { return readTables(one, p, out.tables); }, false)
+      .read(
+          "tables", [&](const json::Value &one, Path p) { return readTables(one, p, out.tables); },
+          false)
       .read("graph", [&](const json::Value &one, Path p) { return readGraph(one, p, out.graph); })
       .end();
 }
 
 bool readRoom(const json::Value &value, Path at, ClaimedCluster::Room &out) {
-  return StrictFields(value, at)
-      .number("capacity", out.capacity)
-      .integer("bytes", out.bytes)
-      .end();
+  return StrictFields(value, at).number("capacity", out.capacity).integer("bytes", out.bytes).end();
 }
 
 bool readLayers(const json::Value &value, Path at, std::map<std::string, uint32_t> &out,
@@ -72,8 +70,7 @@ bool readLayers(const json::Value &value, Path at, std::map<std::string, uint32_
     return at.report("expected object"), false;
   for (const auto &[name, cls] : *object) {
     int64_t wide = 0;
-    if (!StrictFields::readInteger(cls, at.field(name), wide, 0,
-                                   static_cast<int64_t>(classes) - 1))
+    if (!StrictFields::readInteger(cls, at.field(name), wide, 0, static_cast<int64_t>(classes) - 1))
       return false;
     out[name.str()] = static_cast<uint32_t>(wide);
   }
@@ -88,6 +85,7 @@ json::Value toJson(const ClaimedCluster &cluster) {
     layers[json::fixUTF8(name)] = static_cast<int64_t>(cls);
   json::Object o{{"problem", toJson(cluster.problem)},
                  {"layers", std::move(layers)},
+                 {"structure", toJson(cluster.structure)},
                  {"steps", list(cluster.steps, [](const auto &step) { return write(step); })},
                  {"offloads", cluster.offloads}};
   if (!cluster.rooms.empty())
@@ -112,6 +110,8 @@ bool readCluster(const json::Value &value, Path at, ClaimedCluster &out) {
             [&](const json::Value &one, Path p) {
               return readLayers(one, p, out.classOf, out.problem.classes.size());
             })
+      .read("structure",
+            [&](const json::Value &one, Path p) { return readGraph(one, p, out.structure); })
       .list("steps", out.steps, readStep)
       .flag("offloads", out.offloads)
       .list("rooms", out.rooms, readRoom, false)

@@ -356,6 +356,7 @@ ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const 
   };
   p.perMicrobatch = 0, p.perStep -= picoseconds(group.machine.host.step);
   p.location = {};
+  p.limits.watts = p.limits.joules = 0;
   for (PlacementProblem::Kind &kind : p.kinds) {
     kind.memory = 0, kind.idleWatts = kind.tdpWatts = 0;
     kind.location = kind.counted = {};
@@ -364,6 +365,7 @@ ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const 
     for (auto &cost : one.costs)
       cost = PlacementProblem::Cost{}, cost->keeps.push_back({"none", 0, 0, 0, 0});
   cluster.classOf = data_->finest.classOf;
+  cluster.structure = data_->structure;
   cluster.offloads = request.space.offloadActivations;
   for (double capacity : capacities)
     if (data_->job.memory) {
@@ -378,10 +380,10 @@ ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const 
     std::vector<std::string> policies = request.space.policiesOf(key.share);
     OfferStep alike = key;
     alike.recompute.clear();
-    order.push_back({{alike, static_cast<size_t>(
-                                 std::find(policies.begin(), policies.end(), key.recompute) -
-                                 policies.begin())},
-                     &step});
+    order.push_back(
+        {{alike, static_cast<size_t>(std::find(policies.begin(), policies.end(), key.recompute) -
+                                     policies.begin())},
+         &step});
   }
   std::sort(order.begin(), order.end(),
             [](const auto &a, const auto &b) { return a.first < b.first; });
@@ -425,6 +427,7 @@ PlacedWork::problems(const Machine &machine,
       continue;
     PlacementProblem brief = *problem;
     brief.forms.clear();
+    brief.limits.watts = brief.limits.joules = 0;
     for (PlacementProblem::LayerClass &one : brief.classes)
       one.costs.clear();
     for (size_t f = 0; f < problem->forms.size(); ++f) {
@@ -433,8 +436,10 @@ PlacedWork::problems(const Machine &machine,
           }))
         continue;
       brief.forms.push_back(problem->forms[f]);
-      for (size_t c = 0; c < brief.classes.size(); ++c)
-        brief.classes[c].costs.push_back(problem->classes[c].costs[f]);
+      for (size_t c = 0; c < brief.classes.size(); ++c) {
+        auto &cost = brief.classes[c].costs.emplace_back(problem->classes[c].costs[f]);
+        cost->joules = cost->joulesAgain = 0;
+      }
     }
     if (!brief.forms.empty())
       problems.push_back(std::move(brief));

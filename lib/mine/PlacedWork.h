@@ -48,11 +48,12 @@ public:
   /// By `place`; only what is below `below` is of use.
   PlacedBest best(const Machine &machine, double below) const;
   /// Where placements may be, for a certificate: with room in device memory for each of the
-  /// capacities.
+  /// capacities. Energy has no limit.
   ClaimedCluster claimed(const std::vector<double> &capacities) const;
-  /// The problems of `best` with only such forms, one for each share and micro-batch.
-  std::vector<PlacementProblem>
-  problems(const Machine &machine, const std::vector<PlacementProblem::Form> &forms) const;
+  /// The problems of `best` with only such forms, one for each share and micro-batch; energy has no
+  /// limit there.
+  std::vector<PlacementProblem> problems(const Machine &machine,
+                                         const std::vector<PlacementProblem::Form> &forms) const;
   std::string digest() const; ///< sizes of the job and its steps
 
   /// The problem that `bound` bounds: no layer takes less time or memory, in layers as fine as they

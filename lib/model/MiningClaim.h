@@ -27,11 +27,12 @@ struct ClaimedStep {
 
 /// Where a job's placements may be: on so many devices of the space, in which forms.
 struct ClaimedCluster {
-  /// All but what follows from the design: what layers cost, the device's memory and power, what its
-  /// host takes. Its layers are as fine as those of any design.
+  /// All but what follows from the design: what layers cost, the device's memory and power, what
+  /// its host takes, limits of energy. Its layers are as fine as those of any design.
   PlacementProblem problem;
   std::map<std::string, uint32_t> classOf; ///< of layers, by name of a forward operation
-  std::vector<ClaimedStep> steps;          ///< of a form those that take the least time first
+  WorkGraph structure;            ///< of one device, one sample at a time: which layers there are
+  std::vector<ClaimedStep> steps; ///< of a form those that take the least time first
   /// Bytes of device memory that may be used, by its capacity; none: all of it.
   struct Room {
     double capacity = 0;
@@ -43,10 +44,10 @@ struct ClaimedCluster {
 
 struct ClaimedJob {
   std::string name;
-  int64_t batch = 1; ///< samples of a step
-  double weight = 1; ///< of a sum
-  double best = 0;   ///< value of its own best design, which ratios are to; 0: none
-  std::vector<ClaimedWay> ways;          ///< on one device, or:
+  int64_t batch = 1;            ///< samples of a step
+  double weight = 1;            ///< of a sum
+  double best = 0;              ///< value of its own best design, which ratios are to; 0: none
+  std::vector<ClaimedWay> ways; ///< on one device, or:
   std::optional<ClaimedCluster> cluster; ///< on many
 };
 

@@ -22,7 +22,7 @@ struct MiningVerifier::Data {
   const MiningClaim &claim;
   ClaimedMachines &machines;
   ClaimedPrices prices;
-  std::vector<std::vector<StepFloor>> floors; ///< by job and way
+  std::vector<std::vector<StepFloor>> floors;          ///< by job and way
   std::vector<std::unique_ptr<PlacementFloor>> placed; ///< by job, on a cluster
 
   /// What is known of the ways of an answer's jobs beyond closed forms, by job of the answer.
@@ -30,6 +30,8 @@ struct MiningVerifier::Data {
     std::vector<std::vector<std::optional<Costs>>> costs; ///< nothing: it has no step
     std::vector<std::vector<double>> steps;               ///< that no schedule is below; or empty
     std::map<size_t, double> values;                      ///< that no placement is below
+    /// Forms of placements that may be worth less than that, by what is priced.
+    mutable std::map<size_t, std::pair<double, PlacementFloor::Open>> open;
   };
 
   /// What a way is worth at least; infinite where it has no room, or is not worth less than
@@ -64,7 +66,7 @@ struct MiningVerifier::Data {
                  (tdp ? PlacementObjective::TdpTime : PlacementObjective::StepTime);
     return known && claim.metric != "energy" ? verifier.worth(machine, tdp ? 1 : 1e-12, 0) : 0;
   }
-  double leastPlaced(const MiningVerifier &verifier, size_t job, const Machine &machine,
+  double leastPlaced(const MiningVerifier &verifier, size_t i, size_t job, const Machine &machine,
                      const Known *known, double below) {
     double unit = unitOf(verifier, job, machine);
     if (!(unit > 0) || std::isinf(unit))
@@ -74,8 +76,10 @@ struct MiningVerifier::Data {
     if (least >= below || !std::isfinite(below))
       return least;
     PlacementFloor::Open open = floor.open(machine, below / unit);
-    if (known && !open.forms.empty())
+    if (known && !open.forms.empty()) {
       open = floor.open(machine, below / unit, pricesOf(job, machine), open.forms);
+      known->open.insert_or_assign(i, std::pair(below, open));
+    }
     return std::max(least, open.least * unit);
   }
   std::vector<PlacementProblem::Id> formsLeft(const MiningVerifier &verifier, size_t job,
@@ -105,7 +109,7 @@ struct MiningVerifier::Data {
     for (const ClaimedPlan &plan : survivor.plans) {
       if (plan.job != job || left.empty())
         continue;
-      auto stated = placements(plan);
+      auto stated = placements(plan, machine);
       if (!stated)
         return 0;
       if (std::string other = floor.differs(*stated, machine, priced); !other.empty()) {
@@ -119,10 +123,9 @@ struct MiningVerifier::Data {
       if (proof.better || !proof.trusted.empty() || !proof.wrong.empty())
         continue;
       std::vector<PlacementProblem::Id> have = floor.formsOf(*stated);
-      left.erase(std::remove_if(left.begin(), left.end(),
-                                [&](auto form) {
-                                  return std::binary_search(have.begin(), have.end(), form);
-                                }),
+      left.erase(std::remove_if(
+                     left.begin(), left.end(),
+                     [&](auto form) { return std::binary_search(have.begin(), have.end(), form); }),
                  left.end());
     }
     return left.empty() ? below : open.least * unit;
@@ -134,7 +137,7 @@ struct MiningVerifier::Data {
     if (size_t job = answer.jobs[i]; placed[job]) {
       if (known && known->values.count(i))
         return known->values.at(i);
-      return leastPlaced(verifier, job, machine, known, below);
+      return leastPlaced(verifier, i, job, machine, known, below);
     }
     double least = INFINITY;
     for (size_t way = 0; way < floors[answer.jobs[i]].size(); ++way) {
@@ -331,8 +334,13 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
     OpenDesign left{design, floor, {}, {}};
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       double below = data_->belowFor(answer, values, i, bound);
-      if (size_t job = answer.jobs[i]; data_->placed[job])
-        left.forms[job] = data_->formsLeft(*this, job, *exact, below);
+      if (size_t job = answer.jobs[i]; data_->placed[job]) {
+        if (auto priced = known.open.find(i);
+            priced != known.open.end() && priced->second.first == below)
+          left.forms[job] = priced->second.second.forms;
+        else
+          left.forms[job] = data_->formsLeft(*this, job, *exact, below);
+      }
       for (size_t way = 0; way < known.costs[i].size(); ++way)
         if (known.costs[i][way] && data_->floorOf(*this, answer.jobs[i], way, *exact,
                                                   &*known.costs[i][way], 0, below) < below)
@@ -373,7 +381,7 @@ std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, Minin
     double floor = design.floor;
     if (survivor != survivors.end())
       floor = std::max(floor, data_->floorByPlans(*this, answer, *survivor->second, schedules,
-                                                   placements, find));
+                                                  placements, find));
     ++(floor >= answer.bound * (1 - kEqual) ? proof.byPlans : proof.bySearch);
     proof.proven = std::min(proof.proven, floor);
   }

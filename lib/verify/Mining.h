@@ -25,8 +25,8 @@ public:
   virtual std::optional<std::string> broken(const Design &design, const Machine &machine) = 0;
 };
 
-/// Prices of a way's (on a cluster: a step's) operations on a machine by its own cost model; nothing
-/// where it has none.
+/// Prices of a way's (on a cluster: a step's) operations on a machine by its own cost model;
+/// nothing where it has none.
 using ClaimedPrices =
     std::function<std::optional<Costs>(size_t job, size_t way, const Machine &machine)>;
 
@@ -35,8 +35,10 @@ using ClaimedPrices =
 using ClaimedSchedules =
     std::function<double(const ClaimedPlan &plan, const Machine &machine, const Costs &costs)>;
 
-/// A stated placement problem of a design; nothing: it cannot be read.
-using ClaimedPlacements = std::function<std::optional<PlacementProblem>(const ClaimedPlan &plan)>;
+/// A stated placement problem of a design, whose layers cost what they cost on this machine;
+/// nothing: it cannot be read, or they do not.
+using ClaimedPlacements =
+    std::function<std::optional<PlacementProblem>(const ClaimedPlan &plan, const Machine &machine)>;
 
 /// How many designs of the space are not worth less than the bound, and why not.
 struct MiningProof {

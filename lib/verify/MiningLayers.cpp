@@ -24,8 +24,7 @@ uint32_t ownerOf(const Classes &classes, const WorkGraph &graph, const std::stri
   if (const uint32_t *cls = named(classes, parameter))
     return *cls;
   size_t dot = parameter.rfind('.'), from = dot == std::string::npos ? 0 : dot + 1;
-  std::string scope = parameter.substr(0, from),
-              end = "." + parameter.substr(from) + "_gradient";
+  std::string scope = parameter.substr(0, from), end = "." + parameter.substr(from) + "_gradient";
   uint32_t first = kNone;
   for (const Operation &op : graph.operations)
     if (op.name.size() > end.size() && op.name.starts_with(scope) && op.name.ends_with(end))

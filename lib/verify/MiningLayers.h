@@ -7,11 +7,11 @@ namespace accord {
 
 /// Of one layer of a class on one device; times in picoseconds of one micro-batch.
 struct LayerFloor {
-  int64_t forward = 0, backward = 0; ///< the latter with what is computed again
-  int64_t update = 0;                ///< once per step
+  int64_t forward = 0, backward = 0;              ///< the latter with what is computed again
+  int64_t update = 0;                             ///< once per step
   int64_t weights = 0, gradients = 0, states = 0; ///< bytes of residents
-  int64_t rows = 0;                  ///< of `gradients` those that are rows of tables
-  int64_t kept = 0;                  ///< bytes that iterations of repeats stash
+  int64_t rows = 0;                               ///< of `gradients` those that are rows of tables
+  int64_t kept = 0;                               ///< bytes that iterations of repeats stash
 };
 
 /// Not to be shared between threads.
@@ -36,9 +36,9 @@ private:
   };
   const WorkGraph &graph_;
   StepFloor floor_;
-  std::vector<double> counts_;      ///< layers by class
-  std::vector<LayerFloor> bytes_;   ///< by class
-  std::vector<Part> parts_;         ///< operations of a micro-batch, then of the update
+  std::vector<double> counts_;    ///< layers by class
+  std::vector<LayerFloor> bytes_; ///< by class
+  std::vector<Part> parts_;       ///< operations of a micro-batch, then of the update
   std::vector<double> seconds_;
 };
 

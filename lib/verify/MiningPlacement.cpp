@@ -1,6 +1,7 @@
 #include "lib/verify/MiningPlacement.h"
 #include "lib/verify/PlacementBound.h"
 #include "lib/verify/PlacementStages.h"
+#include "lib/verify/PlacementWork.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -123,9 +124,9 @@ void PlacementFloor::cost(Id form, const std::vector<const std::vector<LayerFloo
 }
 
 /// `uses`: by step, of those that count.
-Problem PlacementFloor::least(
-    const Machine &machine, const std::vector<Id> &among,
-    const std::vector<std::optional<std::vector<LayerFloor>>> &uses) const {
+Problem
+PlacementFloor::least(const Machine &machine, const std::vector<Id> &among,
+                      const std::vector<std::optional<std::vector<LayerFloor>>> &uses) const {
   const Problem &whole = cluster_.problem;
   Problem p;
   p.objective = whole.objective, p.batch = whole.batch;
@@ -182,7 +183,10 @@ double PlacementFloor::value(const Machine &machine) {
 PlacementFloor::Open PlacementFloor::open(const Machine &machine, double below) {
   std::vector<Id> all(cluster_.problem.forms.size());
   std::iota(all.begin(), all.end(), Id{0});
-  return open(machine, below, {}, all);
+  std::string key = fmt::format("{:a} {} ", below, room(machine)) + keyOf(machine);
+  if (auto known = opened_.find(key); known != opened_.end())
+    return known->second;
+  return opened_[key] = open(machine, below, {}, all);
 }
 
 PlacementFloor::Open PlacementFloor::open(const Machine &machine, double below,
@@ -246,10 +250,9 @@ std::string differsInSpace(const Problem &a, const Problem &b) {
     return "objective, batch or what stages have in common";
   if (a.schedules != b.schedules || a.chunks != b.chunks)
     return "schedules";
-  if (!std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
-                  [](const auto &x, const auto &y) {
-                    return x.fewest == y.fewest && x.most == y.most;
-                  }))
+  if (!std::equal(
+          a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+          [](const auto &x, const auto &y) { return x.fewest == y.fewest && x.most == y.most; }))
     return "numbers of stages";
   if (a.limits.step != b.limits.step || !close(a.limits.watts, b.limits.watts) ||
       a.limits.devices != b.limits.devices || !close(a.limits.joules, b.limits.joules) ||
@@ -260,8 +263,8 @@ std::string differsInSpace(const Problem &a, const Problem &b) {
     return "what hides, or is given";
   bool links = a.links.size() == b.links.size();
   for (size_t i = 0; links && i < a.links.size(); ++i)
-    links = same(a.links[i].inside, b.links[i].inside) &&
-            same(a.links[i].across, b.links[i].across);
+    links =
+        same(a.links[i].inside, b.links[i].inside) && same(a.links[i].across, b.links[i].across);
   return links ? "" : "links";
 }
 

@@ -51,10 +51,12 @@ private:
   std::string keyOf(const Machine &machine) const;
 
   const ClaimedCluster &cluster_;
-  std::vector<StepLayers> layers_;         ///< by step
-  std::vector<std::vector<size_t>> steps_; ///< by form, those of its policies; none: it takes nothing
+  std::vector<StepLayers> layers_; ///< by step
+  std::vector<std::vector<size_t>>
+      steps_; ///< by form, those of its policies; none: it takes nothing
   bool delays_ = false, chain_ = false;
   std::unordered_map<std::string, double> known_;
+  std::unordered_map<std::string, Open> opened_; ///< without prices
 };
 
 } // namespace accord

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <set>
 
 namespace accord {
 namespace {
@@ -73,36 +72,34 @@ public:
     return std::move(out);
   }
 
+  /// Of all configurations that there are.
   OpenPlacements open() {
-    OpenPlacements left;
-    left.least = INFINITY;
-    std::set<Id> forms;
-    if (!configurations(p, list)) {
-      left.least = 0;
-      for (Id form = 0; form < p.forms.size(); ++form)
-        left.forms.push_back(form);
-      return left;
-    }
+    OpenPlacements left{{}, INFINITY};
+    bool all = configurations(p, list);
+    std::vector<char> open(p.forms.size(), !all);
     for (size_t c = 0; c < list.size(); ++c) {
       double least = leastByWork(p, list[c], cuts.chain());
       std::vector<OpenOne> groups;
       // Of merged layers other cuts are even.
-      if (!reaches(least) && list[c].chunks == 1 && openOf(c, groups)) {
-        double cut = INFINITY;
-        for (const OpenOne &one : groups)
-          cut = std::min(cut, one.least);
-        // What is proved to reach the bound may be no more than that.
-        least = std::max(least, groups.empty() ? bound : cut);
-      }
-      if (!reaches(least))
-        forms.insert(list[c].forms.begin(), list[c].forms.end());
-      left.least = std::min(left.least, least);
+      if (!reaches(least) && list[c].chunks == 1 && openOf(c, groups))
+        least = std::max(least, groups.empty() ? bound : leastOf(groups));
+      for (Id form : list[c].forms)
+        open[form] |= !reaches(least);
+      left.least = std::min(left.least, all ? least : 0);
     }
-    left.forms.assign(forms.begin(), forms.end());
+    for (Id form = 0; form < open.size(); ++form)
+      if (open[form])
+        left.forms.push_back(form);
     return left;
   }
 
 private:
+  static double leastOf(const std::vector<OpenOne> &groups) {
+    double least = INFINITY;
+    for (const OpenOne &one : groups)
+      least = std::min(least, one.least);
+    return least;
+  }
   bool reaches(double value) const {
     return std::isinf(bound) ? std::isinf(value) : value >= bound * (1 - 1e-9);
   }
@@ -500,17 +497,6 @@ private:
 
 OpenPlacements openPlacements(const PlacementProblem &problem, double bound, uint64_t effort) {
   return Proving(problem, bound, effort, 0, {}).open();
-}
-
-double leastOfPlacements(const PlacementProblem &problem) {
-  std::vector<Configuration> list;
-  if (!configurations(problem, list))
-    return 0;
-  bool chain = PlacementCuts(problem).chain();
-  double least = INFINITY;
-  for (const Configuration &one : list)
-    least = std::min(least, leastByWork(problem, one, chain));
-  return least;
 }
 
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,

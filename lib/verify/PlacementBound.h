@@ -47,8 +47,6 @@ struct OpenPlacements {
   double least = 0;                        ///< no plan is worth less; infinite: there is none
 };
 OpenPlacements openPlacements(const PlacementProblem &problem, double bound, uint64_t effort);
-/// By 1. alone.
-double leastOfPlacements(const PlacementProblem &problem);
 
 /// The same of objectives that grow with the step.
 BoundProof proveTimedBound(const PlacementProblem &problem, double bound, uint64_t effort,

@@ -48,4 +48,15 @@ double leastByWork(const PlacementProblem &p, const Configuration &c, bool chain
   return m * paid * 1e-12 + (p.objective == PlacementObjective::Energy ? joules : 0);
 }
 
+double leastOfPlacements(const PlacementProblem &problem) {
+  std::vector<Configuration> list;
+  if (!configurations(problem, list))
+    return 0;
+  bool chain = PlacementCuts(problem).chain();
+  double least = INFINITY;
+  for (const Configuration &one : list)
+    least = std::min(least, leastByWork(problem, one, chain));
+  return least;
+}
+
 } // namespace accord

@@ -7,4 +7,7 @@ namespace accord {
 /// The objective, by step 1 of `proveBound` (PlacementBound.h); infinite where nothing is allowed.
 double leastByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain);
 
+/// The least of that of all configurations.
+double leastOfPlacements(const PlacementProblem &problem);
+
 } // namespace accord

@@ -186,8 +186,7 @@ private:
     for (size_t j = 0; j < jobs_.size(); ++j) {
       std::string name = jobs_.size() > 1 ? "-" + jobs_.jobs()[j].name : "";
       if (!write(j, plan_.best, chosen_[j], name) ||
-          (j < plan_.own.size() &&
-           !write(j, plan_.own[j], chosenAlone_[j], name + "-alone")))
+          (j < plan_.own.size() && !write(j, plan_.own[j], chosenAlone_[j], name + "-alone")))
         return false;
     }
     return true;

@@ -12,6 +12,7 @@
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
+#include "tools/accord/VerifyPlacements.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -166,8 +167,8 @@ private:
 
   double valueOfPlacement(MiningVerifier &verifier, const ClaimedAnswer &answer, size_t job,
                           const Machine &machine) {
-    std::string at = planFolder(claim_, answer, job), file = folder_ + "/" + at + "/" +
-                                                             kPlacementCertificate.str();
+    std::string at = planFolder(claim_, answer, job),
+                file = folder_ + "/" + at + "/" + kPlacementCertificate.str();
     auto refused = [&](const std::string &message) {
       find("{}", message);
       return INFINITY;
@@ -187,14 +188,16 @@ private:
     Verification proof = verifyPlacement(*plan, brief);
     for (const Issue &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", at, finding.message), {}, {}});
-    if (std::string other = verifier.differs(job, plan->problem, machine); !other.empty())
+    PlacementProblem problem = plan->problem;
+    problem.limits.watts = problem.limits.joules = 0; // the certificate knows none
+    if (std::string other = verifier.differs(job, problem, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
     return tdp ? plan->result.worth.value
                : verifier.worth(machine, static_cast<double>(plan->result.worth.step) * 1e-12, 0);
   }
 
-  std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed) {
+  std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed, const Machine &machine) {
     std::string file = folder_ + "/" + miningPlanFile(claimed.number);
     auto refused = [&](const std::string &message) {
       find("{}", message);
@@ -202,8 +205,7 @@ private:
     };
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (!buffer)
-      return refused(
-          fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
+      return refused(fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
     auto value = parseJson((*buffer)->getBuffer(), file);
     if (!value)
       return refused(llvm::toString(value.takeError()));
@@ -213,6 +215,10 @@ private:
       return refused(fmt::format("{}: {}", file, llvm::toString(root.getError())));
     if (auto wrong = check(problem); !wrong.empty())
       return refused(fmt::format("{}: {}", file, wrong.front().message));
+    if (std::string other = differsByScheduling(*claim_.jobs[claimed.job].cluster, claimed.job,
+                                                problem, machine, prices_);
+        !other.empty())
+      return refused(fmt::format("{}: {}", file, other));
     return problem;
   }
 
@@ -297,7 +303,9 @@ private:
     auto schedules = [&](const ClaimedPlan &plan, const Machine &machine, const Costs &costs) {
       return provedBy(plan, machine, costs);
     };
-    auto placements = [&](const ClaimedPlan &plan) { return placementsOf(plan); };
+    auto placements = [&](const ClaimedPlan &plan, const Machine &machine) {
+      return placementsOf(plan, machine);
+    };
     for (Issue &finding : verifier.proveBound(answer, proof, schedules, placements))
       out_.findings.push_back(std::move(finding));
     ClaimedAnswer brief = answer;
@@ -321,6 +329,13 @@ private:
           "the search: that it schedules no design of '{}' for less than {:.9g}; a design "
           "of {:.9g} with another schedule is not ruled out",
           answer.name, answer.value, answer.bound));
+    bool placed = std::any_of(answer.jobs.begin(), answer.jobs.end(),
+                              [&](size_t job) { return claim_.jobs[job].cluster.has_value(); });
+    if (placed && proof.byPlans)
+      out_.trusted.push_back(fmt::format(
+          "what layers keep and work in, and take as Accord schedules them without search, for {} "
+          "designs of '{}'",
+          proof.byPlans, answer.name));
     if (uint64_t priced = proof.byPrices + proof.byPlans)
       out_.trusted.push_back(fmt::format(
           "the tiles that the cost model finds best, for {} designs of '{}'", priced, answer.name));

@@ -1,0 +1,131 @@
+"""mine_tampered_cluster.py ACCORD FOLDER SCRATCH: every change that matters of the certificate of a
+mining for the devices of a cluster is refused, with the file or the answer it is in."""
+import json
+import os
+
+from tampering import CERTIFICATE, MINED, SPACE, both, edit, folder, put, tampered, text, verify
+
+with open(os.path.join(folder, CERTIFICATE)) as f:
+    good = json.load(f)
+assert verify(folder).returncode == 0, verify(folder).stderr
+placed = next(i for i, job in enumerate(good["jobs"]) if "cluster" in job)
+name = good["jobs"][placed]["name"]
+answer = next(a for a in good["answers"] if a["jobs"] == [placed])
+at = good["answers"].index(answer)
+
+
+def cluster(change):
+    return edit(CERTIFICATE, lambda d: change(d["jobs"][placed]["cluster"]))
+
+
+def claimed(change):
+    return edit(CERTIFICATE, lambda d: change(d["answers"][at]))
+
+
+def both_bounds(share):
+    """Of the cluster's job alone, with value and winner left as they are."""
+    return both(
+        claimed(lambda a: a.update(bound=a["bound"] * share)),
+        edit(MINED, lambda d: d["own"][at]["search"].update(bound=answer["bound"] * share)),
+    )
+
+
+tampered("a bound raised", ["below the bound of"], both_bounds(1.01))
+plans = [p["plan"] for s in answer["survivors"] for p in s.get("plans", [])]
+assert plans
+proof = "certificate/design-%d.json" % plans[0]
+tampered("a survivor left out", ["nothing says what was found for it"],
+         claimed(lambda a: a["survivors"].pop(0)))
+tampered("a survivor worth less", ["the search found"],
+         claimed(lambda a: a["survivors"][0].update(value=a["bound"] * 0.9)))
+tampered("no problem", [proof, "cannot be read"], lambda root: os.remove(os.path.join(root, proof)))
+for content in (b"", b"{}", bytes(range(256))):
+    tampered("a problem that is none", [proof], put(proof, content))
+
+
+def costs(change):
+    def apply(problem):
+        for cls in problem["classes"]:
+            for cost in cls["costs"]:
+                change(cost)
+
+    return edit(proof, apply)
+
+
+def scaled(share, *keys):
+    return lambda cost: cost.update({k: int(cost[k] * share) for k in keys if k in cost})
+
+
+TIMES = ("forward", "backward", "weight")
+tampered("dearer layers", [proof, "is stated, by its schedule it is"], costs(scaled(2, *TIMES)))
+tampered("cheaper layers", [proof, "is stated, by its schedule it is"], costs(scaled(0.5, *TIMES)))
+tampered("more resident", [proof, "resident"], costs(scaled(2, "resident")))
+tampered("more kept", [proof, "none of its schedules"],
+         costs(lambda cost: [k.update(kept=k.get("kept", 0) + 8) for k in cost["keeps"]]))
+tampered("fewer layers", [proof, "layers"], edit(proof, lambda p: p.update(layers=p["layers"][:-1], edges=p["edges"][:-1])))
+tampered("larger tensors", [proof, "from layer to layer"],
+         edit(proof, lambda p: p["edges"][0].__setitem__(2, 2 * p["edges"][0][2])))
+tampered("another memory", ["the design's devices have"],
+         edit(proof, lambda p: p["kinds"][0].update(memory_bytes=p["kinds"][0]["memory_bytes"] // 2)))
+tampered("fewer devices", ["devices are others"],
+         edit(proof, lambda p: p["kinds"][0].update(devices=p["kinds"][0]["devices"] - 1)))
+tampered("a slower link", ["links"], edit(proof, lambda p: p["links"][0]["across"].__setitem__(1, 1e9)))
+tampered("pinned layers", [proof], edit(proof, lambda p: p.update(pins=[{"text": "x", "together": True}])))
+
+# Without a problem for its forms a design is one that rests on the search: that is said.
+def first_without(document):
+    document["answers"][at]["survivors"][0]["plans"] = []
+
+
+def said(words, change, missing=False):
+    import shutil, tampering
+    shutil.rmtree(tampering.scratch, ignore_errors=True)
+    shutil.copytree(folder, tampering.scratch)
+    change(tampering.scratch)
+    run = verify(tampering.scratch)
+    assert run.returncode == 0 and words in run.stdout, (words, run.stdout, run.stderr)
+
+
+said("the search: for 1 designs it found no step of less than", edit(CERTIFICATE, first_without))
+
+
+def less_forms(problem):
+    problem["forms"].pop()
+    for cls in problem["classes"]:
+        cls["costs"].pop()
+
+
+most = max(plans, key=lambda n: len(json.load(open(os.path.join(folder, "certificate/design-%d.json" % n)))["forms"]))
+wide = "certificate/design-%d.json" % most
+if len(json.load(open(os.path.join(folder, wide)))["forms"]) > 1:
+    said("the search: for 1 designs it found no step of less than", edit(wide, less_forms))
+
+# The cluster, its work, the placement by which the design is valued.
+placement = "placement-%s-alone" % name
+def drop_forms(problem):
+    """All but those of one micro-batch."""
+    keep = [i for i, form in enumerate(problem["forms"]) if form["microbatch"] == 2]
+    problem["forms"] = [problem["forms"][i] for i in keep]
+    for cls in problem["classes"]:
+        cls["costs"] = [cls["costs"][i] for i in keep]
+
+
+def heavier(c):
+    for step in c["steps"]:
+        for operation in step["graph"]["operations"]:
+            operation["flops"] *= 2
+
+
+tampered("another cluster", ["devices are others"], cluster(lambda c: c["problem"]["kinds"][0].update(devices=2)))
+tampered("slower links", ["links"], cluster(lambda c: c["problem"]["links"][0]["across"].__setitem__(1, 1e9)))
+tampered("a form left out", ["is no form of the cluster"], cluster(lambda c: drop_forms(c["problem"])))
+tampered("more work", ["A0906"], cluster(heavier))
+tampered("no steps", ["A09"], cluster(lambda c: c.update(steps=[])))
+tampered("a class that is none", [CERTIFICATE],
+         cluster(lambda c: c["layers"].update({next(iter(c["layers"])): 99})))
+tampered("another objective", [CERTIFICATE.split("/")[0]],
+         cluster(lambda c: c["problem"].update(objective="energy")))
+tampered("no placement", [placement, "cannot be read"],
+         lambda root: os.remove(os.path.join(root, placement, "certificate/placement.json")))
+tampered("another machine", ["A0906"], text(SPACE, "100 GB/s", "200 GB/s"))
+print(tampered.count, "certificates refused")

@@ -1,0 +1,14 @@
+// What layers of stated placement problems cost, found again.
+#pragma once
+#include "lib/verify/Mining.h"
+
+namespace accord {
+
+/// The first cost, layer or edge of a stated problem of the job's cluster that does not follow from
+/// the work of its steps as Accord schedules it without search, priced on this machine: by the code
+/// of `accord compile`, as the prices are by the cost model. Empty: none.
+std::string differsByScheduling(const ClaimedCluster &cluster, size_t job,
+                                const PlacementProblem &stated, const Machine &machine,
+                                const ClaimedPrices &prices);
+
+} // namespace accord
