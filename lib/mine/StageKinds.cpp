@@ -61,7 +61,7 @@ bool sameDegrees(const PlacementProblem::Form &a, const PlacementProblem::Form &
 }
 
 StageKinds stageKinds(const std::vector<StageCandidate> &candidates,
-                      const PlacementProblem::Form &degrees, bool costs) {
+                      const PlacementProblem::Form &degrees, double scale) {
   StageKinds made;
   PlacementProblem &all = made.problem;
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -79,7 +79,7 @@ StageKinds stageKinds(const std::vector<StageCandidate> &candidates,
       for (PlacementProblem::Pin &pin : all.pins)
         pin.kinds.clear(); // on the devices that are mined, whatever their design
       all.sameForm = false;
-      all.objective = costs ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
+      all.objective = scale > 0 ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
       int64_t devices = one.kinds.front().devices;
       all.limits.devices =
           all.limits.devices > 0 ? std::min(all.limits.devices, devices) : devices;
@@ -88,8 +88,8 @@ StageKinds stageKinds(const std::vector<StageCandidate> &candidates,
     all.perStep = std::max(all.perStep, one.perStep);
     PlacementProblem::Kind kind = one.kinds.front();
     kind.name += "_" + std::to_string(made.kinds.size() + 1);
-    if (costs)
-      kind.tdpWatts = candidates[i].cost;
+    if (scale > 0)
+      kind.tdpWatts = candidates[i].cost * scale;
     all.kinds.push_back(std::move(kind));
     all.forms.push_back(*form);
     all.forms.back().kind = static_cast<Id>(made.kinds.size());

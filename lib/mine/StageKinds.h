@@ -15,13 +15,14 @@ bool sameDegrees(const PlacementProblem::Form &a, const PlacementProblem::Form &
 
 /// Candidates as kinds, each in the form of these degrees where it has one; `kinds` says which
 /// candidate each kind is. As many devices in all as the cluster has. Devices of different kinds are
-/// in different servers. With a cost it is made least together with time (as `TdpTime`).
+/// in different servers. Where `scale` is above 0, what is made least is time * the sum of the devices'
+/// costs * scale (as `TdpTime`), else time.
 struct StageKinds {
   PlacementProblem problem;
   std::vector<size_t> kinds;
 };
 StageKinds stageKinds(const std::vector<StageCandidate> &candidates,
-                      const PlacementProblem::Form &degrees, bool costs);
+                      const PlacementProblem::Form &degrees, double scale);
 
 /// Without those that another one is no worse than in everything: times, memory, cost.
 std::vector<StageCandidate> undominated(std::vector<StageCandidate> candidates);

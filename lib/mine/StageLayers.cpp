@@ -282,25 +282,32 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
 }
 
 StageMix::StageMix(const DesignSpace &space, StageLayers &layers, std::vector<double> counts,
-                   double power)
-    : space_(space), layers_(layers), counts_(std::move(counts)), power_(power) {}
+                   Sought sought)
+    : space_(space), layers_(layers), counts_(std::move(counts)), sought_(sought) {}
 
-double StageMix::of(double cost, const std::vector<double> &times) const {
+double StageMix::timeOf(const std::vector<double> &times) const {
   double sum = 0;
   for (size_t way = 0; way < times.size(); ++way)
     if (counts_[way] > 0)
       sum += counts_[way] * times[way];
-  return power_ == 0 ? sum : cost * std::pow(sum, power_);
+  return sum;
 }
 
 double StageMix::bound(const DesignBox &box) {
+  constexpr double Less = 1 - 1e-9; // sums taken in another order
   auto times = layers_.leastTimes(box);
-  return times ? of(power_ == 0 ? 1 : layers_.cost(box), *times) * (1 - 1e-9) : kNever;
+  double time = times ? timeOf(*times) * Less : kNever;
+  return time > sought_.longest || !times ? kNever
+         : sought_.power < 0              ? time
+                                          : layers_.cost(box) * std::pow(time, sought_.power) * Less;
 }
 
 double StageMix::value(const Design &design) {
   auto times = layers_.times(design);
-  double value = times ? of(power_ == 0 ? 1 : layers_.cost(design), *times) : kNever;
+  double time = times ? timeOf(*times) : kNever;
+  double value = time > sought_.longest || !times ? kNever
+                 : sought_.power < 0              ? time
+                                     : layers_.cost(design) * std::pow(time, sought_.power);
   std::scoped_lock lock(mutex_);
   known_[design] = value;
   return value;

@@ -65,11 +65,17 @@ private:
   std::map<std::pair<Design, Design>, std::shared_ptr<const std::vector<double>>> least_;
 };
 
-/// What a number of layers of each way takes on a design, by a metric: their time, or their cost *
-/// time^`power`. A search for its least design leaves all valued designs in `known`.
+/// What a number of layers of each way takes on a design: their time or, with a power of 0 or more,
+/// their cost * time^`power`. A design on which they take longer than `longest` may not be. Valued
+/// designs are kept for `best`.
 class StageMix : public MiningProblem {
 public:
-  StageMix(const DesignSpace &space, StageLayers &layers, std::vector<double> counts, double power);
+  struct Sought {
+    double power = -1;
+    double longest = std::numeric_limits<double>::infinity(); ///< picoseconds
+  };
+  StageMix(const DesignSpace &space, StageLayers &layers, std::vector<double> counts,
+           Sought sought);
   const std::vector<DesignParameter> &parameters() const override { return space_.parameters(); }
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
@@ -77,11 +83,11 @@ public:
   std::vector<Design> best(size_t most) const;
 
 private:
-  double of(double cost, const std::vector<double> &times) const;
+  double timeOf(const std::vector<double> &times) const;
   const DesignSpace &space_;
   StageLayers &layers_;
   std::vector<double> counts_;
-  double power_;
+  Sought sought_;
   mutable std::mutex mutex_;
   std::map<Design, double> known_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace accord {
@@ -98,7 +99,8 @@ private:
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageKinds kinds;
     if (one.problem)
-      kinds = stageKinds({one}, form, costs_);
+      kinds = stageKinds({one}, form,
+                         scaleOf(form, static_cast<int64_t>(placed_.worth.memory.size())));
     if (!kinds.kinds.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -121,8 +123,9 @@ private:
   }
 
   /// The design of the least value of a mix, with its value.
-  double mine(Group &group, const std::vector<double> &counts, double power, bool candidates) {
-    StageMix mix(space_, *group.layers, counts, power);
+  double mine(Group &group, const std::vector<double> &counts, StageMix::Sought sought,
+              bool candidates) {
+    StageMix mix(space_, *group.layers, counts, sought);
     MiningOptions search;
     search.threads = options_.threads;
     search.stop = options_.stop;
@@ -176,7 +179,7 @@ private:
       for (size_t policy = 0; policy < layers.policies(); ++policy) {
         size_t way = cls * layers.policies() + policy;
         group.least[way] = std::max(group.least[way],
-                                    mine(group, wayOf(group, way), 0, policy == 0 && !costs_));
+                                    mine(group, wayOf(group, way), {}, policy == 0 && !costs_));
       }
       if (!costs_)
         group.bound = std::max(group.bound, stepBound(group, best_));
@@ -187,12 +190,12 @@ private:
       for (Id cls : order) {
         double fastest = kNever; // the way that is worth least
         for (size_t policy = 0; policy < layers.policies(); ++policy)
-          fastest = std::min(fastest, mine(group, wayOf(group, cls * layers.policies() + policy), 1,
+          fastest = std::min(fastest, mine(group, wayOf(group, cls * layers.policies() + policy), {1},
                                            policy == 0));
         group.leastWorth[cls] = fastest;
         for (double power : kPowers)
           if (power != 1)
-            mine(group, wayOf(group, cls * layers.policies()), power, true);
+            mine(group, wayOf(group, cls * layers.policies()), {power}, true);
       }
       group.bound = std::max(group.bound, costBound(group));
       if (group.bound >= best_ || stopped())
@@ -202,6 +205,20 @@ private:
       for (uint64_t point = 0; point < *points_; ++point)
         add(group, space_.at(point));
     place(group);
+  }
+
+  /// Numbers of stages that may be of these degrees.
+  static std::vector<int64_t> stagesOf(const PlacementProblem &problem,
+                                       const PlacementProblem::Form &degrees) {
+    std::vector<int64_t> all;
+    int64_t devices = problem.kinds.front().devices;
+    if (problem.limits.devices > 0)
+      devices = std::min(devices, problem.limits.devices);
+    int64_t most = std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
+    for (int64_t p = 1; p <= most; ++p)
+      if (problem.mayHaveGroups(p) && problem.mayHaveStages(p))
+        all.push_back(p);
+    return all;
   }
 
   /// No plan on any designs has a shorter step.
@@ -217,7 +234,6 @@ private:
     if (!ideal)
       return group.bound;
     const PlacementProblem &common = layers.common();
-    double shortest = leastByCuts(*ideal, kNever), best = best_;
     StageLeast least;
     least.cost = leastCost_;
     std::set<std::pair<Id, Id>> edges;
@@ -232,33 +248,57 @@ private:
       least.worth.push_back(group.leastWorth[cls]);
       least.chain &= layer == 0 || edges.contains({layer - 1, layer});
     }
-    // What forms have besides their devices and micro-batches is not looked at.
-    std::set<std::tuple<PipelineSchedule, int64_t, int64_t, int64_t>> seen;
-    double lowest = best;
+    // What forms have besides their devices and micro-batches is only in the length of a step.
+    double lowest = best_, work = std::accumulate(least.time.begin(), least.time.end(), 0.0);
     for (PipelineSchedule schedule : ideal->schedules)
-      for (const PlacementProblem::Form &form : ideal->forms) {
-        int64_t devices = ideal->kinds.front().devices, samples = form.data * form.microbatch;
-        if (ideal->limits.devices > 0)
-          devices = std::min(devices, ideal->limits.devices);
-        for (int64_t p = 1; p <= devices / form.devices() &&
-                            p <= static_cast<int64_t>(common.layers.size());
-             ++p) {
-          if (!ideal->mayHaveGroups(p) || !ideal->mayHaveStages(p) ||
-              ideal->batch % samples != 0 ||
-              !seen.insert({schedule, form.devices(), form.data, p}).second)
+      for (Id form = 0; form < ideal->forms.size(); ++form) {
+        const PlacementProblem::Form &degrees = ideal->forms[form];
+        int64_t samples = degrees.data * degrees.microbatch;
+        if (ideal->batch % samples != 0)
+          continue;
+        least.schedule = schedule;
+        least.microbatches = ideal->batch / samples;
+        for (int64_t p : stagesOf(*ideal, degrees)) {
+          least.stages = p;
+          double each = 1e-12 * (metric_ == MiningMetric::AreaTime
+                                     ? 1 / static_cast<double>(p)
+                                     : static_cast<double>(degrees.devices()));
+          double even = work * static_cast<double>(least.microbatches) / static_cast<double>(p);
+          if (leastStageCost(least, even, lowest / each) * each >= lowest)
             continue;
-          least.schedule = schedule, least.stages = p;
-          least.microbatches = ideal->batch / samples;
-          double work = 0;
-          for (double time : least.time)
-            work += time;
-          double step = std::max(shortest, work * static_cast<double>(least.microbatches) /
-                                               static_cast<double>(p)),
-                 each = static_cast<double>(form.devices()) * 1e-12;
-          lowest = std::min(lowest, leastStageCost(least, step, lowest / each) * each);
+          PlacementProblem only = *ideal; // with room for what its stages hold
+          only.schedules = {schedule}, only.groups = {{p, p}};
+          only.forms = {degrees};
+          for (PlacementProblem::LayerClass &cls : only.classes)
+            cls.costs = {cls.costs[form]};
+          double step = leastByCuts(only, kNever);
+          if (std::isfinite(step))
+            lowest = std::min(lowest, leastStageCost(least, std::max(step, even), lowest / each) *
+                                          each);
         }
       }
     return lowest * (1 - 1e-9);
+  }
+
+  /// Of each form all numbers of stages together (0), or one by one where the cost of a device
+  /// depends on them.
+  std::vector<std::pair<PlacementProblem::Form, int64_t>>
+  searches(const std::vector<StageCandidate> &candidates,
+           const std::vector<PlacementProblem::Form> &degrees) const {
+    std::vector<std::pair<PlacementProblem::Form, int64_t>> all;
+    for (const PlacementProblem::Form &form : degrees)
+      if (metric_ != MiningMetric::AreaTime)
+        all.push_back({form, 0});
+      else
+        for (int64_t stages : stagesOf(*candidates.front().problem, form))
+          all.push_back({form, stages});
+    return all;
+  }
+  /// Of a device's cost, that the sum over all devices is the metric's; 0: there is no cost.
+  double scaleOf(const PlacementProblem::Form &form, int64_t stages) const {
+    return metric_ == MiningMetric::TdpTime    ? 1
+           : metric_ == MiningMetric::AreaTime ? 1 / static_cast<double>(stages * form.devices())
+                                               : 0;
   }
 
   /// Plans of the candidates; then candidates for the stages of the best plan.
@@ -273,17 +313,21 @@ private:
     };
     double proved = kNever; // of plans of the candidates
     std::set<std::vector<double>> mixed;
+    std::optional<double> least;
     for (int round = 0; round < kRounds && !stopped(); ++round) {
       gather();
       std::vector<StageCandidate> candidates = undominated(group.candidates);
-      double before = best_;
-      std::optional<std::pair<PlacementProblem, Placement>> found;
-      for (const PlacementProblem::Form &form : degrees) {
-        StageKinds kinds = stageKinds(candidates, form, costs_);
+      std::optional<std::pair<PlacementProblem, Placement>> found, first;
+      for (const auto &[form, stages] : searches(candidates, degrees)) {
+        StageKinds kinds = stageKinds(candidates, form, scaleOf(form, stages));
+        if (stages > 0)
+          kinds.problem.groups = {{stages, stages}};
         if (kinds.kinds.empty() || !check(kinds.problem).empty())
           continue;
-        PlacementResult result = placeStages(kinds.problem, best_);
-        if (result.plan) {
+        PlacementResult result = placeStages(kinds.problem, round == 0 ? kNever : best_);
+        if (result.plan && (!least || result.value < *least)) // of the group
+          least = result.value, first = {kinds.problem, *result.plan};
+        if (result.plan && result.value < best_) {
           take(kinds, candidates, *result.plan, result.worth);
           found = {kinds.problem, *result.plan};
         }
@@ -300,29 +344,48 @@ private:
           }
         }
       }
-      if (exhausts_ || !found || !(best_ < before))
+      if (exhausts_)
         break;
+      if (!found && round == 0)
+        found = first;
       size_t known = group.candidates.size();
-      for (const PlacedStage &stage : found->second.stages) {
-        std::vector<double> counts(group.layers->ways());
-        for (size_t i = 0; i < stage.layers.size(); ++i) {
-          const auto &cost = found->first.cost(stage.layers[i], stage.form);
-          counts[group.layers->way(found->first.layers[stage.layers[i]].of,
-                                   cost->keeps[stage.keeps[i]].policy)] += 1;
-        }
-        if (!mixed.insert(counts).second)
-          continue;
-        if (!costs_)
-          mine(group, counts, 0, true);
-        else
-          for (double power : kPowers)
-            mine(group, counts, power, true);
-      }
+      if (found)
+        addMixes(group, found->first, found->second, mixed);
       if (group.candidates.size() == known)
         break;
     }
     if (exhausts_) // the candidates are all designs
       group.bound = std::max(group.bound, std::min(proved, best_));
+  }
+
+  /// Candidates for the mix of layers that each stage has: the fastest; with a cost those of least
+  /// cost * time^q, and the cheapest that are no slower than the stage, or than the slowest stage.
+  void addMixes(Group &group, const PlacementProblem &problem, const Placement &plan,
+                std::set<std::vector<double>> &known) {
+    std::vector<std::vector<double>> counts;
+    std::vector<double> times;
+    for (const PlacedStage &stage : plan.stages) {
+      std::vector<double> &mix = counts.emplace_back(group.layers->ways());
+      times.push_back(0);
+      for (size_t i = 0; i < stage.layers.size(); ++i) {
+        const auto &cost = problem.cost(stage.layers[i], stage.form);
+        const PlacementProblem::Keep &keep = cost->keeps[stage.keeps[i]];
+        mix[group.layers->way(problem.layers[stage.layers[i]].of, keep.policy)] += 1;
+        times.back() +=
+            static_cast<double>(cost->forward + cost->backward + cost->weight + keep.again);
+      }
+    }
+    double longest = *std::max_element(times.begin(), times.end());
+    for (size_t s = 0; s < counts.size(); ++s) {
+      if (!known.insert(counts[s]).second)
+        continue;
+      if (!costs_)
+        mine(group, counts[s], {}, true);
+      else
+        for (StageMix::Sought sought :
+             {StageMix::Sought{kPowers[0]}, {kPowers[1]}, {kPowers[2]}, {0, times[s]}, {0, longest}})
+          mine(group, counts[s], sought, true);
+    }
   }
 
   /// Only kinds that some stage is on.

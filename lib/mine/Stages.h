@@ -20,7 +20,7 @@ struct StagedDesigns {
   PlacementProblem problem;    ///< kinds are designs
   Placement plan;
   PlacementWorth worth;
-  /// Of the metric: seconds; W s of all devices; m2 s of all devices.
+  /// Of the metric: seconds; W s of all devices; m2 s of the mean area of its devices.
   double value = 0;
   double common = 0; ///< the same of the best common design's placement, which `value` is not above
   /// No plan with stages of any designs of the space is worth less; 0: not known.

@@ -152,7 +152,7 @@ struct MinedStages {
   std::vector<MinedDesign> designs; ///< by stage as they come, each once
   std::string text;                 ///< designs and their cluster as a description; empty: none
   std::string left;                 ///< why there is no such description
-  double value = 0;                 ///< of the metric, with a cost of all devices
+  double value = 0;                 ///< of the metric; area_time with the mean area of the devices
   double common = 0;                ///< the same of the best common design, which is no less
   double bound = 0; ///< no stages on any designs are worth less; 0: not known
   uint64_t candidates = 0, evaluations = 0, bounds = 0;

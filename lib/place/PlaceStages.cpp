@@ -49,8 +49,7 @@ double leastByCuts(const PlacementProblem &problem, double below) {
 namespace {
 
 constexpr size_t MostJudged = 6'000;
-constexpr int Bottlenecks = 96;
-constexpr double MostSlack = 2.5; ///< bottlenecks above the least of even stages
+constexpr int Bottlenecks = 128;
 
 class StagePlans {
 public:
@@ -140,13 +139,15 @@ private:
     auto count = static_cast<uint32_t>(line_.size() - 1);
     auto stages = static_cast<size_t>(p);
     std::vector<int64_t> inFlight = inFlightOf({schedule, p, 1, m_});
-    double total = 0, longest = 0;
+    double total = 0, longest = 0, slowest = 0;
     for (const PlacementProblem::Layer &layer : problem_.layers) {
-      double least = INFINITY;
+      double least = INFINITY, most = 0;
       for (Id form = 0; form < problem_.forms.size(); ++form)
-        if (const auto &cost = problem_.classes[layer.of].costs[form])
-          least = std::min(least, static_cast<double>(cost->forward + cost->backward + cost->weight));
-      total += least, longest = std::max(longest, least);
+        if (const auto &cost = problem_.classes[layer.of].costs[form]) {
+          auto time = static_cast<double>(cost->forward + cost->backward + cost->weight);
+          least = std::min(least, time), most = std::max(most, time);
+        }
+      total += least, longest = std::max(longest, least), slowest += most;
     }
     if (!std::isfinite(total))
       return;
@@ -154,11 +155,15 @@ private:
     if (problem_.objective == PlacementObjective::StepTime &&
         low * static_cast<double>(m_) >= best_.value)
       return;
+    // From even stages of the fastest forms to uneven ones of the slowest, if they are cheaper.
+    double range = 2.5;
+    if (problem_.objective == PlacementObjective::TdpTime && total > 0)
+      range *= slowest / total;
     std::set<std::pair<std::vector<uint32_t>, std::vector<Id>>> seen;
     std::optional<Start> found;
     for (int i = 0; i <= Bottlenecks; ++i) {
       auto limit =
-          static_cast<int64_t>(low * std::pow(MostSlack, static_cast<double>(i) / Bottlenecks)) + 1;
+          static_cast<int64_t>(low * std::pow(range, static_cast<double>(i) / Bottlenecks)) + 1;
       struct Cell {
         double cost = INFINITY, time = INFINITY;
         uint32_t next = 0;

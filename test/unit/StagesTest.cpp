@@ -91,7 +91,7 @@ struct Case {
     double least = INFINITY, common = INFINITY; ///< of any plan; of those on one design
     uint64_t plans = 0;
   };
-  /// All cuts, all designs of all stages: seconds, or W s, or m2 s of all devices.
+  /// All cuts, all designs of all stages: seconds, W s of all devices, m2 s of their mean area.
   Answer everything(const DesignSpace &space, MiningMetric metric) {
     OfferRequest all = request;
     all.groups.clear();
@@ -135,7 +135,9 @@ struct Case {
               double cost = 0;
               bool same = true;
               for (const PlacedStage &stage : plan.stages) {
-                cost += costs[problem.forms[stage.form].kind] * static_cast<double>(data);
+                cost += costs[problem.forms[stage.form].kind] *
+                        (metric == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
+                                                          : static_cast<double>(data));
                 same &= stage.form == plan.stages.front().form;
               }
               double value = static_cast<double>(worth.step) * 1e-12 *
@@ -218,6 +220,20 @@ TEST(Stages, AreTheLeastOfAllAssignmentsOfAllDesigns) {
       EXPECT_GE(some->value, all.least * (1 - 1e-9));
       EXPECT_LE(some->bound, all.least * (1 + 1e-9)) << name(metric) << name(schedule);
       EXPECT_GT(some->bound, 0.5 * all.least) << name(metric) << name(schedule);
+      for (auto *one : {&*found, &*some}) {
+        printf("cand %zu sched %s m %zu:", size_t(one->candidates), name(one->plan.schedule),
+               size_t(one->plan.microbatches));
+        for (size_t st = 0; st < one->plan.stages.size(); ++st) {
+          auto &stage = one->plan.stages[st];
+          auto &form = one->problem.forms[stage.form];
+          printf(" [%zu layers kind %u (", stage.layers.size(), form.kind);
+          for (auto v : one->designs[form.kind])
+            printf("%u ", v);
+          printf(") data %zu cost %g w %g]", size_t(form.data), one->problem.kinds[form.kind].tdpWatts,
+                 double(one->worth.times[st].forward + one->worth.times[st].backward+one->worth.times[st].weight));
+        }
+        printf("\n");
+      }
       printf("%s %s: least %.6g common %.6g plans %zu; exact %.6g bound %.6g; some %.6g bound %.6g; "
              "cand %zu valued %zu bounds %zu\n",
              name(metric), name(schedule), all.least, all.common, size_t(all.plans), found->value,

@@ -114,7 +114,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   if (cluster)
     mined.text += *cluster;
   else
-    mined.text.clear(), mined.left = "its cluster is not one kind of servers with one of devices";
+    mined.text.clear(), mined.left = "its cluster is not one kind of servers with one of devices, or has a price per device";
   return mined;
 }
 
@@ -137,14 +137,25 @@ std::optional<std::string> clusterOfKinds(const std::string &text, const std::st
   std::string before = found.prefix(), chip = found[1], after = found.suffix();
   if (std::regex_search(after, std::regex(R"(\bdevice\s)")))
     return std::nullopt;
+  if (std::regex_search(rest, std::regex(R"(\bper\s+)" + chip + R"(\b)"))) // of which of them?
+    return std::nullopt;
+  // What a server declares has a name of its own in each of them.
+  std::vector<std::string> declared{chip};
+  static const std::regex network(R"(\bnetwork\s+(\w+)\s*\{)");
+  for (std::sregex_iterator at(body.begin(), body.end(), network), last; at != last; ++at)
+    declared.push_back((*at)[1]);
   std::string servers;
   std::vector<std::string> names;
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
     int64_t each = std::min(perServer, kinds[kind].devices);
     names.push_back(fmt::format("{}_{}", name, kind + 1));
-    servers += fmt::format("{}server {}[{}] {}device {}[{}] : {}{}", kind ? "\n  " : "",
-                           names.back(), (kinds[kind].devices + each - 1) / each, before, chip, each,
-                           kinds[kind].accelerator, after);
+    std::string block =
+        fmt::format("{}device {}[{}] : {}{}", before, chip, each, kinds[kind].accelerator, after);
+    for (const std::string &one : declared)
+      block = std::regex_replace(block, std::regex(R"(\b)" + one + R"(\b)"),
+                                 fmt::format("{}_{}", one, kind + 1));
+    servers += fmt::format("{}server {}[{}] {}", kind ? "\n  " : "", names.back(),
+                           (kinds[kind].devices + each - 1) / each, block);
   }
   // The network between servers; of one server, one like that inside of it.
   const std::regex between(R"(\bconnects\s*=\s*\{?\s*)" + name + R"(\b\s*\}?)");
@@ -153,7 +164,6 @@ std::optional<std::string> clusterOfKinds(const std::string &text, const std::st
     rest = std::regex_replace(rest, between, list, std::regex_constants::format_first_only);
   } else if (kinds.size() > 1 || kinds.front().devices > perServer) {
     std::smatch inner;
-    static const std::regex network(R"(\bnetwork\s+\w+\s*\{)");
     if (!std::regex_search(body, inner, network))
       return std::nullopt;
     auto from = static_cast<size_t>(inner.position());

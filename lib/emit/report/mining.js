@@ -69,6 +69,22 @@ function jobTable() {
       ...(reference ? [[other(s) ? times(s.throughput / other(s).throughput) : "no room there", "n"], ...(power && reference.tdp_W ? [[other(s) ? times(s.throughput / power / devices(s) / (other(s).throughput / reference.tdp_W)) : "–", "n"]] : [])] : [])]))));
 }
 
+function stages() {
+  const s = data.stages;
+  if (!s) return;
+  byId("stages").hidden = false;
+  const less = 1 - s.value / s.common, busy = Math.max(...s.stages.map(one => one.forward_s + one.backward_s));
+  byId("stages-hint").textContent = `${metricName} ${show(s.value)}, ${less > 0 ? `${trim(less * 100, 3)} % less than on the best common design (${show(s.common)})` : "as on the best common design"}; ` +
+    (s.gap === null ? "the gap is not known" : s.gap > 0 ? `no stages on any designs of the space are below ${show(s.bound)} (${percent(s.gap)})` : "no stages on any designs of the space are better") + `; ${s.step.way}`;
+  byId("stages-bars").append(...s.stages.map((one, i) => el("div", { class: "kind" }, el("span", { class: "name" }, `stage ${i}`),
+    el("div", { class: "stack", role: "img", "aria-label": `stage ${i} on ${one.design}: ${seconds(one.forward_s + one.backward_s)} a micro-batch` }, el("i", { style: `width:${(one.forward_s / busy) * 100}%;background:var(--accent)`, title: `forward ${seconds(one.forward_s)}` }), el("i", { style: `width:${(one.backward_s / busy) * 100}%;background:var(--data_gradient)`, title: `backward ${seconds(one.backward_s)}` })),
+    el("span", { class: "amount" }, one.design))));
+  byId("stages-table").append(head([["stage", "n"], ["layers"], ["number", "n"], ["devices", "n"], ["forward", "n"], ["backward", "n"], ["after the last", "n"], ["memory", "n"], ["design"]]),
+    el("tbody", {}, ...s.stages.map((one, i) => line([[String(i), "n"], [one.layers > 1 ? `${one.first_layer} to ${one.last_layer}` : one.first_layer, "name"], [String(one.layers), "n"], [String(one.devices), "n"], [seconds(one.forward_s), "n"], [seconds(one.backward_s), "n"], [seconds(one.finish_s), "n"], [bytes(one.memory_bytes), "n"], [one.design, "name"]]))));
+  byId("stages-designs").append(head([["design"], ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
+    el("tbody", {}, ...s.designs.map(d => line([[d.name, "name"], [d.area_mm2 ? mm2(d.area_mm2) : "–", "n"], [d.tdp_W ? watts(d.tdp_W) : "–", "n"], ...data.space.parameters.map(p => [d.chosen[p.name], "name"])]))));
+}
+
 function front() {
   if (!data.front || !data.front.designs.length) return;
   byId("front").hidden = false;
@@ -144,7 +160,7 @@ function own() {
 
 function rest() {
   const all = [...data.space.parameters.map(p => `${p.name}: ${p.values.length > 12 ? `${p.values.slice(0, 5).join(", ")}, … ${p.values[p.values.length - 1]} (${p.values.length})` : p.values.join(", ")}`), ...data.assumptions];
-  all.push(design ? "best.accel is the design as a description; mine.json has all numbers of this page, convergence.csv those of the search" : "mine.json has all numbers of this page, convergence.csv those of the search");
+  all.push(design ? (data.stages && data.stages.value < data.stages.common ? "best.accel has the designs of the stages with their cluster, common.accel the best common design;" : "best.accel is the design as a description;") + " mine.json has all numbers of this page, convergence.csv those of the search" : "mine.json has all numbers of this page, convergence.csv those of the search");
   if (steps.some(s => s.placement)) all.push(`placement${steps.length > 1 ? "-JOB" : ""}/ has the plan of the cluster, with a report of its own`);
   byId("assumptions").append(...all.map(t => el("li", {}, t)));
   byId("footer").textContent = `accord ${data.version}`;
@@ -153,6 +169,7 @@ function rest() {
 header();
 conflicts();
 jobTable();
+stages();
 front();
 limits();
 requirements();
