@@ -270,7 +270,10 @@ private:
                                                 Assumptions &assumptions) const {
     const Core &core = machine_.cores[choice.core];
     CostQuery query{op, machine_, choice.core, choice.type};
-    query.mappings = &mappings_;
+    // A plugin's model may look at anything of this machine.
+    query.mappings = prices_ && (model == "array" || model == "vector" || model == "peak")
+                         ? &prices_->mappings()
+                         : &mappings_;
     std::vector<PartCost> parts;
     ComputeTime ofParts;
     if (!op.parts.empty()) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <typeinfo>
 
 namespace accord {
 namespace {
@@ -64,6 +65,28 @@ std::string textOf(const tile::Nest &nest, const std::vector<tile::Level> &level
   return text;
 }
 
+/// All of a machine that tiles follow from besides what the operation takes whole. Bandwidth of the
+/// nearest memory is none of it where the arithmetic takes longer than its transfer, in any tiles.
+std::string keyOf(const CostQuery &query, const CostModel &model,
+                  const std::vector<tile::Level> &levels, Seconds whole,
+                  const tile::SearchLimits &limits) {
+  std::string key;
+  auto put = [&](auto number) {
+    key.append(reinterpret_cast<const char *>(&number), sizeof number);
+  };
+  for (size_t l = 0; l < levels.size(); ++l) {
+    put(l > 0 ? levels[l].capacity.value : 0.0), put(levels[l].latency.value);
+    put(l + 1 < levels.size() ? levels[l].bandwidth.value : 0.0);
+    put(static_cast<int64_t>(levels[l].doubleBuffered));
+  }
+  put(limits.leastCompute.value < whole.value * (1 - 1e-6) ? 0.0 : limits.leastCompute.value);
+  const Core &core = query.machine.cores[query.core];
+  for (int64_t number : {core.rows, core.cols, core.lanes, core.count,
+                         int64_t{core.overlapFill | core.overlapDrain << 1 | core.oneEach << 2}})
+    put(number);
+  return key + core.dataflow + ' ' + typeid(model).name();
+}
+
 } // namespace
 
 bool isMapped(const CostQuery &query) {
@@ -97,7 +120,13 @@ std::variant<Mapped, Issue> mapped(const CostQuery &query, const ComputeTime &wh
     limits.leastCompute = nearest.latency + feed / (nearest.bandwidth * nearest.efficiency);
   limits.floor = model.tileFloor(query, whole, grouped.members);
 
-  MappingKey key{grouped.nest, query.core, query.type, whole.time.value, feed.value, besides.value};
+  MappingKey key{grouped.nest,
+                 query.core,
+                 query.type,
+                 whole.time.value,
+                 feed.value,
+                 besides.value,
+                 keyOf(query, model, levels, whole.time, limits)};
   std::optional<tile::Mapping> best;
   if (query.mappings)
     best = query.mappings->find(key);

@@ -1,4 +1,5 @@
 #include "lib/cost/PriceCache.h"
+#include "lib/cost/MappingCache.h"
 #include <bit>
 #include <functional>
 
@@ -68,6 +69,9 @@ public:
 };
 
 } // namespace
+
+PriceCache::PriceCache(Keeps keeps) : keeps_(keeps), mappings_(std::make_unique<MappingCache>()) {}
+PriceCache::~PriceCache() = default;
 
 std::string PriceCache::keyOf(const Operation &op) {
   Row row;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 namespace accord {
+class MappingCache;
 
 /// For machines of all kinds and the cost models that ship; safe to share between threads. What it
 /// gives is what `estimate` finds without it.
@@ -16,7 +17,8 @@ public:
   /// What is kept: all, or without what only people read (formulas, tiles, assumptions), which is
   /// most of a price and half of the time that looking it up takes.
   enum class Keeps : uint8_t { All, Numbers };
-  explicit PriceCache(Keeps keeps = Keeps::All) : keeps_(keeps) {}
+  explicit PriceCache(Keeps keeps = Keeps::All);
+  ~PriceCache();
   Keeps keeps() const { return keeps_; }
 
   struct Priced {
@@ -45,6 +47,8 @@ public:
   std::shared_ptr<const Priced> find(const Question &question);
   void keep(const Question &question, std::shared_ptr<const Priced> priced);
 
+  MappingCache &mappings() { return *mappings_; } ///< of all machines
+
 private:
   struct Hash {
     size_t operator()(const Question &question) const;
@@ -52,6 +56,7 @@ private:
   const Keeps keeps_;
   std::span<const Operation> operations_; ///< of the graph that is known
   std::vector<uint32_t> ofOperations_;
+  std::unique_ptr<MappingCache> mappings_;
   std::mutex mutex_;
   std::unordered_map<std::string, uint32_t> numbers_;
   std::unordered_map<Question, std::shared_ptr<const Priced>, Hash> prices_;

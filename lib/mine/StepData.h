@@ -70,7 +70,12 @@ struct StepWork::Data {
   std::vector<StepPart> parts;    ///< bodies first; the micro-batch and the update are the last two
   std::vector<double> executions; ///< by class, in a step
 
+  /// The step's bound, from the memo where nothing is left out.
   double priced(const Machine &machine, const StepBoundOptions &options) const;
+  double pricedNow(const Machine &machine, const StepBoundOptions &options) const;
+  std::string keyOf(const Machine &machine, const StepBoundOptions &options) const;
+  mutable std::shared_mutex mutex;
+  mutable std::unordered_map<std::string, double> known; ///< bounds, by all that they follow from
   void times(const Machine &machine, const StepBoundOptions &options,
              std::vector<double> &seconds) const;
   void price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const;

@@ -2,6 +2,7 @@
 #include "lib/mine/StepData.h"
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 namespace accord {
 namespace {
@@ -169,7 +170,53 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
   }
 }
 
+/// All that a bound follows from, where nothing is left out of it; whatever a machine has but the
+/// capacity of its memories, of which it only matters that there is one. Empty: not to be kept.
+std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions &options) const {
+  static thread_local StepCores::View view;
+  std::string key;
+  if (!options.cores.empty() || !options.memories.empty())
+    return key;
+  cores.look(machine, options, view);
+  if (!view.own.empty()) // these do not stay where they are
+    return key;
+  auto put = [&](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof value); };
+  put(view.choices.data());
+  put(static_cast<int64_t>(options.exact | options.sameArrays.empty() << 1 |
+                           options.exchanges << 2));
+  put(machine.host.kernel.value), put(machine.host.microbatch.value), put(machine.host.step.value);
+  for (size_t c = 0; c < machine.cores.size(); ++c) {
+    const Core &core = machine.cores[c];
+    put(view.times[c]); // one for all that times follow from
+    put(core.count), put(static_cast<int64_t>(core.kind));
+    put(static_cast<int64_t>(core.oneEach | core.either << 1));
+    put(static_cast<int64_t>(core.reads));
+  }
+  for (const Memory &memory : machine.memories) {
+    put(memory.bandwidth.value), put(memory.efficiency), put(memory.latency.value);
+    put(static_cast<int64_t>(overlapsTransfers(memory) | (memory.capacity.value > 0) << 1));
+  }
+  return key;
+}
+
 double StepWork::Data::priced(const Machine &machine, const StepBoundOptions &options) const {
+  constexpr size_t kMost = size_t{1} << 17;
+  std::string key = keyOf(machine, options);
+  if (!key.empty()) {
+    std::shared_lock lock(mutex);
+    if (auto found = known.find(key); found != known.end())
+      return found->second;
+  }
+  double seconds = pricedNow(machine, options);
+  if (!key.empty()) {
+    std::unique_lock lock(mutex);
+    if (known.size() < kMost)
+      known.emplace(std::move(key), seconds);
+  }
+  return seconds;
+}
+
+double StepWork::Data::pricedNow(const Machine &machine, const StepBoundOptions &options) const {
   static thread_local StepScratch scratch;
   price(machine, options, scratch);
   scratch.begin(graph.regions.size());

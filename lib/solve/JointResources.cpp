@@ -1,5 +1,6 @@
 #include "lib/solve/JointResources.h"
 #include <algorithm>
+#include <bit>
 
 namespace accord {
 namespace {
@@ -28,9 +29,14 @@ bool exclude(const SchedulingProblem &problem, Id a, Id b) {
   return true;
 }
 
-/// By task, then by task: the first precedes the other, directly or not.
-std::vector<std::vector<char>> closure(const SchedulingProblem &problem) {
-  size_t n = problem.tasks.size();
+/// A set of tasks, 64 to a word.
+using Set = std::vector<uint64_t>;
+void insert(Set &set, Id task) { set[task / 64] |= uint64_t{1} << task % 64; }
+bool contains(const Set &set, Id task) { return set[task / 64] >> task % 64 & 1; }
+
+/// By task: those that it precedes or follows, directly or not.
+std::vector<Set> closure(const SchedulingProblem &problem) {
+  size_t n = problem.tasks.size(), words = (n + 63) / 64;
   std::vector<std::vector<Id>> after(n);
   std::vector<size_t> waiting(n);
   for (const auto &edge : problem.precedences)
@@ -46,15 +52,23 @@ std::vector<std::vector<char>> closure(const SchedulingProblem &problem) {
     for (Id next : after[order[i]])
       if (--waiting[next] == 0)
         order.push_back(next);
-  std::vector<std::vector<char>> precedes(n, std::vector<char>(n));
+  std::vector<Set> ordered(n, Set(words)), before = ordered;
   for (size_t i = order.size(); i-- > 0;)
     for (Id next : after[order[i]]) {
-      std::vector<char> &mine = precedes[order[i]];
-      mine[next] = 1;
-      for (size_t t = 0; t < n; ++t)
-        mine[t] |= precedes[next][t];
+      insert(ordered[order[i]], next);
+      for (size_t w = 0; w < words; ++w)
+        ordered[order[i]][w] |= ordered[next][w];
     }
-  return precedes;
+  for (Id t : order)
+    for (Id next : after[t]) {
+      insert(before[next], t);
+      for (size_t w = 0; w < words; ++w)
+        before[next][w] |= before[t][w];
+    }
+  for (size_t t = 0; t < n; ++t)
+    for (size_t w = 0; w < words; ++w)
+      ordered[t][w] |= before[t][w];
+  return ordered;
 }
 
 int64_t leastTime(const SchedulingProblem &problem, Id task) {
@@ -67,9 +81,14 @@ int64_t leastTime(const SchedulingProblem &problem, Id task) {
 } // namespace
 
 void addJointResources(SchedulingProblem &problem, size_t count) {
-  std::vector<std::vector<char>> precedes = closure(problem);
-  auto apart = [&](Id a, Id b) {
-    return precedes[a][b] || precedes[b][a] || exclude(problem, a, b);
+  std::vector<Set> ordered = closure(problem);
+  // Whether it is apart in time from all of a set.
+  auto apart = [&](Id t, const Set &all) {
+    for (size_t w = 0; w < all.size(); ++w)
+      for (uint64_t rest = all[w] & ~ordered[t][w]; rest; rest &= rest - 1)
+        if (!exclude(problem, t, static_cast<Id>(64 * w) + static_cast<Id>(std::countr_zero(rest))))
+          return false;
+    return true;
   };
   std::vector<Id> byTime;
   for (Id t = 0; t < problem.tasks.size(); ++t)
@@ -81,28 +100,17 @@ void addJointResources(SchedulingProblem &problem, size_t count) {
   });
   std::vector<std::vector<Id>> joining(count);
   for (Id r = 0; r < count; ++r) {
-    std::vector<Id> together; // those that use it, then those that join
+    Set together((problem.tasks.size() + 63) / 64); // those that use it, then those that join
+    bool used = false;
     for (Id t : byTime)
       if (std::any_of(problem.tasks[t].modes.begin(), problem.tasks[t].modes.end(),
                       [&](const Mode &mode) { return amountOf(mode, r) > 0; }))
-        together.push_back(t);
-    if (together.empty())
-      continue;
-    // What was not apart from the last one is often not from the next: looked at first.
-    auto bars = [&](Id t, Id other) { return other == t || !apart(t, other); };
-    Id last = together.front();
-    for (Id t : byTime) {
-      if (bars(t, last))
-        continue;
-      auto barrier = std::find_if(together.begin(), together.end(),
-                                  [&](Id other) { return bars(t, other); });
-      if (barrier != together.end()) {
-        last = *barrier;
-        continue;
+        insert(together, t), used = true;
+    for (Id t : byTime)
+      if (used && !contains(together, t) && apart(t, together)) {
+        insert(together, t);
+        joining[r].push_back(t);
       }
-      together.push_back(t);
-      joining[r].push_back(t);
-    }
   }
   for (Id r = 0; r < count; ++r) {
     if (joining[r].empty())

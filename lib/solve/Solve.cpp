@@ -294,7 +294,10 @@ private:
   Oracle::Answer ask(Oracle &oracle, int64_t makespan, uint64_t limit, SchedulingSolution &answer) {
     uint64_t before = oracle.work();
     Oracle::Answer said = oracle.ask(makespan, std::min(limit, solverWork), answer);
-    uint64_t spent = std::max<uint64_t>(oracle.work() - before, 1000);
+    uint64_t after = oracle.work();
+    if (after < before) // Z3 tells 32 bits of what it has counted
+      after += uint64_t{1} << 32;
+    uint64_t spent = std::max<uint64_t>(after - before, 1000);
     solverWork -= std::min(solverWork, spent);
     result.work += static_cast<int64_t>(spent);
     return said;

@@ -127,7 +127,7 @@ private:
   const Workloads &workloads_;
   RegionId top_;
   bool repeats_ = false;
-  std::vector<int64_t> ends_; ///< by OperationId
+  std::vector<int64_t> ends_;  ///< by OperationId
   std::vector<int64_t> times_; ///< by OperationId: executions; 0: of another region, or a repeat
   std::map<int64_t, int64_t> known_;
 };

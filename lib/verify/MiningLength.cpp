@@ -23,17 +23,16 @@ constexpr size_t kMostSubsets = 5000;
 /// Work of one after the other, each with what is before it and behind it at least.
 class Load {
 public:
-  void add(double work, double before, double behind) {
-    if (work > 0)
+  /// `listed`: for `subset`.
+  void add(double work, double before, double behind, bool listed = true) {
+    if (!(work > 0))
+      return;
+    sum_ += work, head_ = std::min(head_, before), tail_ = std::min(tail_, behind);
+    if (listed)
       all_.push_back({before, work, behind});
   }
   /// Least head + all work + least tail.
-  double length() const {
-    double sum = 0, head = INFINITY, tail = INFINITY;
-    for (const One &one : all_)
-      sum += one.work, head = std::min(head, one.head), tail = std::min(tail, one.tail);
-    return sum > 0 ? head + sum + tail : 0;
-  }
+  double length() const { return sum_ > 0 ? head_ + sum_ + tail_ : 0; }
   /// The most of that over all subsets: what comes first is what has most behind it, whenever that
   /// is there (Jackson's preemptive schedule; Carlier 1982, proposition 1 and section 3).
   double subset() {
@@ -65,6 +64,7 @@ private:
     double head, work, tail;
   };
   std::vector<One> all_;
+  double sum_ = 0, head_ = INFINITY, tail_ = INFINITY;
 };
 
 /// Least of the forms that are left.
@@ -137,6 +137,7 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
     for (uint32_t before : items[i].before)
       at.tails[before] = std::max(at.tails[before], at.tails[i] + at.times[i]);
 
+  closely = closely && size <= kMostSubsets;
   std::vector<Load> loads(cores + memories);
   std::vector<double> &sums = sums_[r];
   sums.assign(cores + memories, 0);
@@ -144,7 +145,7 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
   for (size_t i = 0; i < size; ++i) {
     const Item &item = items[i];
     auto add = [&](size_t resource, double work) {
-      loads[resource].add(work, at.heads[i], at.tails[i]);
+      loads[resource].add(work, at.heads[i], at.tails[i], closely);
       sums[resource] += work;
     };
     if (item.body != kNone) { // one unit, that holds all the while what its body uses
@@ -163,7 +164,6 @@ double StepFloor::longest(RegionId r, const Machine &machine, bool closely) {
       add(cores + m, shared * leastOf(price.forms, at.forms[i],
                                       [m](const Form &f) { return f.transfers[m]; }));
   }
-  closely = closely && size <= kMostSubsets;
   for (Load &load : loads)
     longest = std::max(longest, closely ? load.subset() : load.length());
   for (size_t c = 0; c < cores && closely; ++c) {

@@ -72,8 +72,8 @@ const StepFloor::Times &StepFloor::timesOn(const Machine &machine, size_t index)
 
 std::string StepFloor::machineKey(const Machine &machine) {
   std::string key;
-  for (double n : {machine.host.kernel.value, machine.host.microbatch.value,
-                   machine.host.step.value})
+  for (double n :
+       {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
     put(key, n);
   for (size_t c = 0; c < machine.cores.size(); ++c) {
     const Core &core = machine.cores[c];

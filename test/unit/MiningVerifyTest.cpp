@@ -267,6 +267,32 @@ TEST(StepFloor, NoStepTakesLess) {
   }
 }
 
+TEST(StepFloor, KeptFloorsAreThoseFoundAnew) {
+  using namespace accord::testing;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    RandomGraph g(seed, {.mostIterations = 5});
+    StepFloor floor(g.graph);
+    std::vector<Machine> all(12, smallMachine());
+    for (size_t k = 1; k < all.size(); ++k) { // each has another number than the first
+      Core &core = all[k].cores[seed % all[k].cores.size()];
+      Memory &memory = all[k].memories[seed % all[k].memories.size()];
+      Machine::HostCost &host = all[k].host;
+      double *numbers[] = {&memory.bandwidth.value, &memory.latency.value,  &memory.efficiency,
+                           &host.kernel.value,      &host.microbatch.value, &host.step.value,
+                           &core.efficiency,        &all[k].clock.value};
+      if (k <= std::size(numbers))
+        *numbers[k - 1] = *numbers[k - 1] * 0.9 + 1e-6;
+      core.count += k == 9, core.either = k == 10, core.oneEach = k == 11;
+    }
+    for (int again = 0; again < 2; ++again)
+      for (const Machine &machine : all)
+        for (double below : {double(INFINITY), 1e-3, 1e-5}) {
+          StepFloor anew(g.graph);
+          ASSERT_EQ(floor.seconds(machine, below), anew.seconds(machine, below)) << seed;
+        }
+  }
+}
+
 TEST(StepFloor, NoScheduleOfRandomWorkIsShorter) {
   using namespace accord::testing;
   unsigned tight = 0;

@@ -111,6 +111,30 @@ TEST(PriceCache, KeptPricesAreThoseFoundAnew) {
   }
 }
 
+TEST(PriceCache, NumbersAloneAreTheSame) {
+  auto found = test::ofCatalogue("resnet.dnn", "resnet18", "tpu_like", 4);
+  ASSERT_TRUE(found);
+  auto &[graph, machine] = *found;
+  PriceCache prices(PriceCache::Keeps::Numbers);
+  prices.know(graph);
+  EstimateOptions options;
+  options.prices = &prices;
+  for (int i = 0; i < 4; ++i) {
+    // The second time nothing is found anew, then tiles are those of another machine.
+    if (i == 2)
+      machine.memories.back().bandwidth.value *= 2;
+    if (i == 3)
+      machine.memories.back().bandwidth.value /= 64;
+    Costs kept = std::get<Costs>(estimate(graph, machine, options)),
+          anew = std::get<Costs>(estimate(graph, machine));
+    for (size_t op = 0; op < anew.operations.size(); ++op) {
+      OperationCost plain = anew.operations[op];
+      plain.formula = kept.operations[op].formula, plain.tiles.clear();
+      expectSame(kept.operations[op], plain);
+    }
+  }
+}
+
 TEST(PriceCache, NetworkOfTheCatalogue) {
   auto found = test::ofCatalogue("bert.dnn", "bert_large", "tpu_like", 4);
   ASSERT_TRUE(found);

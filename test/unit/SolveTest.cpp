@@ -2,8 +2,11 @@
 // conflicts, sizes.
 #include "lib/solve/Solve.h"
 #include "SchedulingTransformer.h"
+#include "lib/solve/Oracle.h"
 #include "lib/verify/Scheduling.h"
+#include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace accord;
 using namespace accord::testing;
@@ -101,6 +104,42 @@ TEST(Solve, AnyEffortIsOne) {
     problem.addTask("", 3 + i % 2, {{0, 1}});
   for (unsigned effort : {11u, 1000u})
     EXPECT_TRUE(at(problem, effort).optimal()) << effort;
+}
+
+TEST(Solve, NothingIsAskedWithoutWork) {
+  // Six tasks in pairs on one machine: a schedule of this length is found at once, if it is sought.
+  SchedulingProblem problem;
+  problem.addResource("machine", 1);
+  for (int i = 0; i < 6; ++i)
+    problem.addTask("t" + std::to_string(i), 2 + i % 3, {{0, 1}});
+  solve::Instance in(problem);
+  solve::Propagator windows(in, 30);
+  ASSERT_TRUE(windows.run());
+  solve::Oracle oracle(in, windows, 30);
+  SchedulingSolution found;
+  EXPECT_EQ(oracle.ask(30, 0, found), solve::Oracle::Answer::Unknown);
+  EXPECT_EQ(oracle.ask(30, 1'000'000, found), solve::Oracle::Answer::Yes);
+}
+
+TEST(Solve, WorkIsThatOfTheEffort) {
+  // Of forms whose search stays open: one of three instances, or all for a shorter time.
+  SchedulingProblem problem;
+  problem.addResource("core", 3);
+  std::mt19937 random(7);
+  for (unsigned i = 0; i < 40; ++i) {
+    int64_t one = 900 + static_cast<int64_t>(random() % 900);
+    auto task = problem.addTask("t" + std::to_string(i), one * 2 / 5, {{0, 3}});
+    problem.tasks[task].modes.push_back({"one", one, {{0, 1}}, {}, false});
+    for (unsigned before = 0; before < i; ++before)
+      if (random() % 12 == 0)
+        problem.addPrecedence(before, task);
+  }
+  for (unsigned effort : {6u, 7u}) {
+    SchedulingResult result = at(problem, effort);
+    auto units = static_cast<int64_t>(3e8 * std::pow(2.0, effort - 10.0));
+    EXPECT_LE(result.work, units + units / 4) << effort; // Z3 ends a little late
+    EXPECT_GT(result.work, 0) << effort;
+  }
 }
 
 TEST(Solve, EmptyAndZero) {

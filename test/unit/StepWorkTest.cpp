@@ -83,6 +83,80 @@ Machine withLess(Machine m, Draw &draw, bool arrays) {
   return m;
 }
 
+/// In any number that bounds follow from, and some that they do not.
+Machine changed(Machine m, Draw &draw) {
+  Core &core =
+      m.cores[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(m.cores.size()) - 1))];
+  Memory &memory =
+      m.memories[static_cast<size_t>(draw.whole(0, static_cast<int64_t>(m.memories.size()) - 1))];
+  switch (draw.whole(0, 13)) {
+  case 0:
+    core.count += 1;
+    break;
+  case 1:
+    core.rows += core.rows > 0;
+    break;
+  case 2:
+    core.lanes *= 2;
+    break;
+  case 3:
+    core.oneEach = !core.oneEach, core.either = false;
+    break;
+  case 4:
+    core.either = !core.either;
+    break;
+  case 5:
+    core.reads = core.reads < 0 ? 0 : -1;
+    break;
+  case 6:
+    memory.bandwidth.value *= 0.7;
+    break;
+  case 7:
+    memory.capacity.value *= 0.9;
+    break;
+  case 8:
+    memory.doubleBuffered = !memory.doubleBuffered;
+    break;
+  case 9:
+    memory.latency.value += 1e-6;
+    break;
+  case 10:
+    m.clock.value *= 0.9;
+    break;
+  case 11:
+    m.host.kernel.value += 1e-6;
+    break;
+  case 12:
+    m.host.microbatch.value += 1e-6, m.host.step.value += 1e-5;
+    break;
+  default:
+    core.efficiency *= 0.9;
+  }
+  return m;
+}
+
+TEST(StepWork, KeptBoundsAreThoseFoundAnew) {
+  Draw draw(29);
+  for (unsigned i = 0; i < 60; ++i) {
+    WorkGraph graph = workAtRandom(i + 1, draw);
+    StepWork work(graph);
+    Machine m = machineAtRandom(draw);
+    std::vector<Machine> all{m};
+    for (int change = 0; change < 12; ++change) // of the first, or of what became of it
+      all.push_back(changed(draw.coin() ? m : all.back(), draw));
+    for (int again = 0; again < 2; ++again)
+      for (size_t k = 0; k < all.size(); ++k) {
+        StepWork anew(graph);
+        StepBoundOptions same, open;
+        open.exact = false;
+        same.exact = draw.coin(), same.exchanges = draw.coin();
+        same.sameArrays.assign(all[k].cores.size(), draw.coin());
+        for (const StepBoundOptions &options : {StepBoundOptions{}, open, same})
+          ASSERT_EQ(work.bound(all[k], options), anew.bound(all[k], options)) << i << " " << k;
+      }
+  }
+}
+
 TEST(StepWork, NoStepIsBelowItsBound) {
   Draw draw(11);
   int valued = 0, near = 0, either = 0;
