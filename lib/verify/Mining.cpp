@@ -218,8 +218,6 @@ struct MiningVerifier::Data {
               std::max(steps[plan.way], schedules(plan, *machine, *known.costs[i][plan.way]));
     }
     std::vector<double> values;
-<<<<<<< HEAD
-    double bound = answer.bound * (1 - kEqual);
     for (size_t i = 0; i < answer.jobs.size(); ++i)
       values.push_back(least(verifier, answer, i, *machine, &known, INFINITY));
     for (size_t i = 0; i < answer.jobs.size(); ++i)
@@ -227,8 +225,6 @@ struct MiningVerifier::Data {
         known.values[i] =
             std::max(values[i], leastStated(verifier, survivor, job, *machine,
                                             belowFor(answer, values, i, bound), placements, find));
-=======
->>>>>>> 46ed90446c72051f2cde87a358f14d98f6a30798
     return floorOf(verifier, answer, *machine, &known, bound, values);
   }
 };
