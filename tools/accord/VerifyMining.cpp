@@ -400,9 +400,8 @@ ClaimedPrices pricesOf(const MiningClaim &claim) {
     auto *costs = std::get_if<Costs>(&priced);
     if (!costs)
       return std::nullopt;
-    for (OperationId id = 0; id < graph.operations.size(); ++id) // exchanges, on no core
-      if (const Operation &op = graph.operations[id]; op.core == CoreKind::None && op.givenSeconds)
-        costs->operations[id].time = Seconds(*op.givenSeconds);
+    if (of.cluster)
+      priceExchanges(graph, machine, *costs);
     return std::move(*costs);
   };
 }
