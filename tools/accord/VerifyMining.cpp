@@ -189,7 +189,11 @@ private:
     for (const Issue &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", at, finding.message), {}, {}});
     PlacementProblem problem = plan->problem;
-    problem.limits.watts = problem.limits.joules = 0; // the certificate knows none
+    // The certificate knows nothing of these.
+    problem.limits.watts = problem.limits.joules = 0;
+    problem.pins.clear();
+    for (PlacementProblem::Layer &layer : problem.layers)
+      layer.pins.clear();
     if (std::string other = verifier.differs(job, problem, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
