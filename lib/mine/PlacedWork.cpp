@@ -428,6 +428,9 @@ PlacedWork::problems(const Machine &machine,
     PlacementProblem brief = *problem;
     brief.forms.clear();
     brief.limits.watts = brief.limits.joules = 0;
+    brief.pins.clear();
+    for (PlacementProblem::Layer &layer : brief.layers)
+      layer.pins.clear();
     for (PlacementProblem::LayerClass &one : brief.classes)
       one.costs.clear();
     for (size_t f = 0; f < problem->forms.size(); ++f) {

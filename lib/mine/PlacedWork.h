@@ -51,7 +51,7 @@ public:
   /// capacities. Energy has no limit.
   ClaimedCluster claimed(const std::vector<double> &capacities) const;
   /// The problems of `best` with only such forms, one for each share and micro-batch; energy has no
-  /// limit there.
+  /// limit there, and layers may be anywhere.
   std::vector<PlacementProblem> problems(const Machine &machine,
                                          const std::vector<PlacementProblem::Form> &forms) const;
   std::string digest() const; ///< sizes of the job and its steps

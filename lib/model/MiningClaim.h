@@ -28,7 +28,7 @@ struct ClaimedStep {
 /// Where a job's placements may be: on so many devices of the space, in which forms.
 struct ClaimedCluster {
   /// All but what follows from the design: what layers cost, the device's memory and power, what
-  /// its host takes, limits of energy. Its layers are as fine as those of any design.
+  /// its host takes, limits of energy, pins. Its layers are as fine as those of any design.
   PlacementProblem problem;
   std::map<std::string, uint32_t> classOf; ///< of layers, by name of a forward operation
   WorkGraph structure;            ///< of one device, one sample at a time: which layers there are

@@ -275,6 +275,11 @@ std::string PlacementFloor::differs(const Problem &stated, const Machine &machin
   const Problem &whole = cluster_.problem;
   if (std::string other = differsInSpace(stated, whole); !other.empty())
     return other + " are others than the cluster's";
+  bool pinned = !stated.pins.empty();
+  for (const Problem::Layer &layer : stated.layers)
+    pinned |= !layer.pins.empty();
+  if (pinned)
+    return "layers are pinned, which is not known of the cluster";
   bool kinds = stated.kinds.size() == 1 && whole.kinds.size() == 1;
   if (kinds) {
     const Problem::Kind &a = stated.kinds.front(), &b = whole.kinds.front();

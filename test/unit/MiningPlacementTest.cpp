@@ -14,6 +14,7 @@ struct Net {
   const char *file, *name;
   std::vector<int64_t> tensor;
   MiningMetric metric;
+  bool interleaves = false;
 };
 
 /// Of steps on a machine, as `accord verify` has them.
@@ -44,18 +45,22 @@ std::optional<Machine> machineOf(const DesignSpace &space, uint64_t point) {
 // each is at least the one before; a tenth more would be found out.
 TEST(PlacementFloor, IsNotAboveTheBestPlacementOfADesign) {
   DesignSpace space = test::chips();
+  int tenth = 0;
   for (const Net &net : {Net{"bert_base.dnn", "bert_base", {1, 2}, MiningMetric::StepTime},
                          Net{"bert_base.dnn", "bert_base", {1, 2}, MiningMetric::TdpTime},
                          Net{"gnmt.dnn", "gnmt", {1}, MiningMetric::StepTime},
-                         Net{"resnet.dnn", "resnet18", {1}, MiningMetric::StepTime}}) {
+                         Net{"resnet.dnn", "resnet18", {1}, MiningMetric::StepTime},
+                         Net{"bert_base.dnn", "bert_base", {1}, MiningMetric::StepTime, true}}) {
     SCOPED_TRACE(fmt::format("{} {}", net.name, name(net.metric)));
     test::PlacedCase one(net.file, net.name, net.tensor);
+    if (!net.interleaves)
+      one.request.space.schedules = {PipelineSchedule::OneFOneB};
     auto work = one.work(space, net.metric);
     ASSERT_TRUE(work);
     ClaimedCluster cluster = work->claimed({});
     EXPECT_TRUE(check(cluster.problem).empty());
     PlacementFloor floor(cluster);
-    int finite = 0, tenth = 0;
+    int finite = 0;
     for (uint64_t point = 0; point < 36; point += net.metric == MiningMetric::StepTime ? 3 : 5) {
       SCOPED_TRACE(point);
       auto machine = machineOf(space, point);
@@ -97,8 +102,8 @@ TEST(PlacementFloor, IsNotAboveTheBestPlacementOfADesign) {
       EXPECT_EQ(have, priced.forms);
     }
     EXPECT_GE(finite, 3);
-    EXPECT_GE(tenth, 1);
   }
+  EXPECT_GE(tenth, 5);
 }
 
 TEST(PlacementFloor, RefusesProblemsOfOtherClustersAndOtherWork) {
@@ -165,6 +170,7 @@ TEST(PlacementFloor, RefusesProblemsOfOtherClustersAndOtherWork) {
 TEST(PlacementFloor, LessRoomNeverMakesPlacementsBetter) {
   DesignSpace space = test::chips();
   test::PlacedCase one("bert_base.dnn", "bert_base", {1});
+  one.request.space.schedules = {PipelineSchedule::OneFOneB};
   auto work = one.work(space);
   ASSERT_TRUE(work);
   auto machine = machineOf(space, 29);
@@ -180,7 +186,7 @@ TEST(PlacementFloor, LessRoomNeverMakesPlacementsBetter) {
     EXPECT_GE(least, before);
     before = least;
   }
-  EXPECT_EQ(before, INFINITY); // not one layer fits
+  EXPECT_GE(before, 1e18); // not one layer fits
 }
 
 } // namespace accord

@@ -345,7 +345,7 @@ struct Small {
     jobs.push_back({"resnet", {{"", std::make_shared<StepWork>(graph)}}, 2});
     claim.metric = accord::name(metric);
     claim.parameters = space.parameters();
-    claim.jobs.push_back({"resnet", 2, 1, 0, {{"", graph}}});
+    claim.jobs.push_back({"resnet", 2, 1, 0, {{"", graph}}, {}});
     StepProblem problem(space, jobs, metric);
     ClaimedAnswer answer;
     answer.name = "resnet", answer.jobs = {0};

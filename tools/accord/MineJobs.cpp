@@ -160,6 +160,7 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
         way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
     PlacedShare share{placed_[j], nullptr, job.weight, job.best};
+    job.weight = 1; // its share has it
     if (!placed_[j])
       share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
     shares.push_back(std::move(share));

@@ -189,7 +189,11 @@ private:
     for (const Issue &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", at, finding.message), {}, {}});
     PlacementProblem problem = plan->problem;
-    problem.limits.watts = problem.limits.joules = 0; // the certificate knows none
+    // The certificate knows nothing of these.
+    problem.limits.watts = problem.limits.joules = 0;
+    problem.pins.clear();
+    for (PlacementProblem::Layer &layer : problem.layers)
+      layer.pins.clear();
     if (std::string other = verifier.differs(job, problem, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
@@ -402,9 +406,8 @@ ClaimedPrices pricesOf(const MiningClaim &claim) {
     auto *costs = std::get_if<Costs>(&priced);
     if (!costs)
       return std::nullopt;
-    for (OperationId id = 0; id < graph.operations.size(); ++id) // exchanges, on no core
-      if (const Operation &op = graph.operations[id]; op.core == CoreKind::None && op.givenSeconds)
-        costs->operations[id].time = Seconds(*op.givenSeconds);
+    if (of.cluster)
+      priceExchanges(graph, machine, *costs);
     return std::move(*costs);
   };
 }

@@ -10,20 +10,14 @@ namespace {
 
 using Problem = PlacementProblem;
 
-/// A step with what exchanges on the network, as its schedule has them: beside the cores, one after
-/// the other.
+/// As its schedule has it: what exchanges on the network holds its links.
 std::optional<Schedule> scheduled(const WorkGraph &graph, const Machine &machine, Costs &costs) {
   WorkGraph exchanging = graph;
-  for (OperationId id = 0; id < graph.operations.size(); ++id) {
-    Operation &op = exchanging.operations[id];
-    if (op.core != CoreKind::None || !op.givenSeconds)
-      continue;
-    op.core = CoreKind::Network;
-    costs.operations[id].core = -1;
-    costs.operations[id].time = Seconds(*op.givenSeconds);
-    costs.operations[id].model = "network given";
-    op.givenSeconds.reset();
-  }
+  for (Operation &op : exchanging.operations)
+    if (op.core == CoreKind::None && op.givenSeconds) {
+      op.core = CoreKind::Network;
+      op.givenSeconds.reset();
+    }
   ScheduleOptions brief;
   brief.effort = 0;
   auto made = scheduleStep(exchanging, machine, costs, brief);
@@ -198,6 +192,25 @@ private:
 };
 
 } // namespace
+
+void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs) {
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.core != CoreKind::None || !op.givenSeconds)
+      continue;
+    OperationCost &cost = costs.operations[id];
+    cost.core = -1;
+    cost.time = Seconds(*op.givenSeconds);
+    cost.model = "network given";
+    if (machine.memories.empty())
+      continue;
+    const Memory &memory = machine.memories.front();
+    Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+    if (bytes.value > 0 && memory.bandwidth.value > 0)
+      cost.transfer.front() = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
+    cost.time = std::max(cost.time, cost.transfer.front());
+  }
+}
 
 std::string differsByScheduling(const ClaimedCluster &cluster, size_t job, const Problem &stated,
                                 const Machine &machine, const ClaimedPrices &prices) {

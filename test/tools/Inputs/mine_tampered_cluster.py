@@ -70,7 +70,7 @@ tampered("another memory", ["the design's devices have"],
 tampered("fewer devices", ["devices are others"],
          edit(proof, lambda p: p["kinds"][0].update(devices=p["kinds"][0]["devices"] - 1)))
 tampered("a slower link", ["links"], edit(proof, lambda p: p["links"][0]["across"].__setitem__(1, 1e9)))
-tampered("pinned layers", [proof], edit(proof, lambda p: p.update(pins=[{"text": "x", "together": True}])))
+tampered("pinned layers", ["layers are pinned"], edit(proof, lambda p: p.update(pins=[{"text": "x", "together": True}])))
 
 # Without a problem for its forms a design is one that rests on the search: that is said.
 def first_without(document):
