@@ -13,6 +13,18 @@ constexpr double kEqual = 1e-9;
 /// Findings of one answer, at most.
 constexpr size_t kMostFindings = 20;
 
+/// Seconds from which on a step is worth `below` or more; infinite: none is known.
+template <typename Worth> double stepBelow(double below, Worth worth) {
+  double low = 1e-12, high = 1e12;
+  if (worth(high) < below)
+    return INFINITY;
+  while (high > low * (1 + 1e-6)) {
+    double middle = std::sqrt(low * high);
+    (worth(middle) < below ? low : high) = middle;
+  }
+  return high;
+}
+
 } // namespace
 
 struct MiningVerifier::Data {
@@ -34,19 +46,27 @@ struct MiningVerifier::Data {
     StepFloor &floor = floors[job][way];
     if (!machine.memories.empty() && floor.bytes() > machine.memories[0].capacity.value)
       return INFINITY;
+    bool byExpression = verifier.byExpression();
     auto joules = [&](double step) {
-      return claim.metric != "energy" ? 0
-             : costs                  ? floor.joules(machine, *costs, step)
-                                      : floor.joules(machine, step);
+      return claim.metric != "energy" && !byExpression ? 0
+             : costs                                   ? floor.joules(machine, *costs, step)
+                                                       : floor.joules(machine, step);
+    };
+    auto worth = [&](double step, double energy) {
+      return verifier.worth(machine, {step, energy, claim.jobs[job].batch, true});
     };
     double most = below; // of the step
-    if (claim.metric == "energy")
+    if (byExpression)
+      most = std::isfinite(below)
+                 ? stepBelow(below, [&](double step) { return worth(step, joules(step)); })
+                 : INFINITY;
+    else if (claim.metric == "energy")
       most = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
-    else if (std::isfinite(below) && verifier.worth(machine, 1, 0) > 0)
-      most = below / verifier.worth(machine, 1, 0);
+    else if (std::isfinite(below) && worth(1, 0) > 0)
+      most = below / worth(1, 0);
     double step = costs ? floor.seconds(machine, *costs, most) : floor.seconds(machine, most);
     step = std::max(step, known);
-    return verifier.worth(machine, step, joules(step));
+    return worth(step, joules(step));
   }
   /// Least of the ways of an answer's job `i`.
   double least(const MiningVerifier &verifier, const ClaimedAnswer &answer, size_t i,
@@ -136,8 +156,19 @@ MiningVerifier::MiningVerifier(const MiningClaim &claim, ClaimedMachines &machin
 }
 MiningVerifier::~MiningVerifier() = default;
 
-double MiningVerifier::worth(const Machine &machine, double step, double joules) const {
+bool MiningVerifier::byExpression() const {
   const std::string &metric = data_->claim.metric;
+  return metric != "step_time" && metric != "tdp_time" && metric != "energy" &&
+         metric != "area_time";
+}
+
+double MiningVerifier::worth(const Machine &machine, const ClaimedStep &of) const {
+  const std::string &metric = data_->claim.metric;
+  if (byExpression()) {
+    double worth = data_->machines.worth(machine, of);
+    return !std::isnan(worth) ? worth : of.orMore ? 0 : INFINITY;
+  }
+  double step = of.seconds, joules = of.joules;
   double tdp = machine.tdp.value, area = machine.area.value;
   if (metric == "tdp_time")
     return tdp > 0 ? step * tdp : INFINITY;
