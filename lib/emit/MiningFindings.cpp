@@ -28,8 +28,17 @@ json::Array limitsOf(const MiningPlan &plan) {
     json::Array shares;
     for (const LimitShare &one : plan.findings.limits[j])
       shares.push_back(json::Object{{"resource", jsonString(one.resource)}, {"share", one.share}});
-    all.push_back(json::Object{{"job", jsonString(plan.best.design->steps.at(j).job)},
-                               {"shares", std::move(shares)}});
+    json::Object one{{"job", jsonString(plan.best.design->steps.at(j).job)},
+                     {"shares", std::move(shares)}};
+    if (j < plan.findings.delays.size() && !plan.findings.delays[j].empty()) {
+      json::Array delays;
+      for (const CoreDelay &delay : plan.findings.delays[j])
+        delays.push_back(json::Object{{"core", jsonString(delay.core)},
+                                      {"operations", static_cast<int64_t>(delay.operations)},
+                                      {"seconds", delay.seconds}});
+      one["delays"] = std::move(delays);
+    }
+    all.push_back(std::move(one));
   }
   return all;
 }

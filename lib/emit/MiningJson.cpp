@@ -117,6 +117,7 @@ json::Value toJson(const MiningPlan &plan) {
                      : plan.metric == "tdp_time"  ? "W s"
                      : plan.metric == "energy"    ? "J"
                      : plan.metric == "area_time" ? "m2 s"
+                     : plan.metric != "step_time" ? plan.unit
                                                   : "s";
   std::string metric = ratio ? "worst_ratio of " + plan.metric : plan.metric;
   json::Object o = answered(plan, plan.best);
@@ -124,7 +125,8 @@ json::Value toJson(const MiningPlan &plan) {
   o["command"] = "mine";
   o["version"] = plan.version;
   o["status"] = plan.best.design ? "done" : "infeasible";
-  o["objective"] = json::Object{{"name", metric}, {"value", finite(result.value)}, {"unit", unit}};
+  o["objective"] =
+      json::Object{{"name", jsonString(metric)}, {"value", finite(result.value)}, {"unit", unit}};
   o["bound"] = json::Object{
       {"value", finite(result.bound)}, {"unit", unit}, {"proof", jsonString(result.proof)}};
   o["gap"] = result.bound > 0 ? finite(result.gap()) : json::Value(nullptr);

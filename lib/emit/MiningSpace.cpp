@@ -3,7 +3,7 @@
 #include "lib/cost/Energy.h"
 #include "lib/cost/FromAccel.h"
 #include "lib/cost/MachineParts.h"
-#include "lib/emit/MiningTerms.h"
+#include "lib/emit/MiningObjective.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
@@ -52,6 +52,7 @@ struct MiningSpace::Data {
   std::vector<Open> open;
   std::map<std::string, std::vector<std::string>> choices;
   std::vector<std::pair<std::string, Attribute>> conditions;
+  std::optional<MiningObjective> objective; ///< the last one
   bool powerKnown = false, powerStated = false;
   MemoryOrder order;
   Block<MachineHead> head;
@@ -130,6 +131,9 @@ bool MiningSpace::Data::findAll() {
     if (auto price = dyn_cast<accel::PriceOp>(op))
       if (Attribute amount = price.getEntries().get("amount"))
         terms.values.try_emplace("price", amount);
+    if (auto made = dyn_cast<accel::ObjectiveOp>(op); made && made.getExpressionAttr())
+      objective = {made.getDirection() == "maximize", made.getText().str(),
+                   made.getExpressionAttr()};
     if (auto require = dyn_cast<accel::RequireOp>(op); require && require.getConditionAttr())
       conditions.push_back({(require.getLabel() ? *require.getLabel() : require.getText()).str(),
                             require.getConditionAttr()});
@@ -388,6 +392,16 @@ std::optional<std::string> MiningSpace::broken(const Design &design, const Machi
     if (!data_->terms.holds(condition, machine))
       return text;
   return std::nullopt;
+}
+
+std::string MiningSpace::metric() const {
+  return data_->objective ? data_->objective->metric() : "";
+}
+
+double MiningSpace::worth(const Machine &machine, const StepUse &step) {
+  return data_->objective && data_->terms.design
+             ? data_->objective->worth(data_->terms, machine, step)
+             : NAN;
 }
 
 } // namespace accord

@@ -23,6 +23,9 @@ public:
   const Machine *nearly(const Design &design) override;
   std::variant<Machine, std::string> exactly(const Design &design) override;
   std::optional<std::string> broken(const Design &design, const Machine &machine) override;
+  /// What it makes least, in words; empty: nothing.
+  std::string metric() const;
+  double worth(const Machine &machine, const StepUse &step) override;
 
 private:
   struct Data;

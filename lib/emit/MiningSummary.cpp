@@ -106,6 +106,9 @@ std::string miningValue(const MiningPlan &plan, double value, bool ratio) {
     return formatSi(value, "J");
   if (plan.metric == "area_time")
     return fmt::format("{:.4g} mm2 s", value * 1e6);
+  if (plan.metric != "step_time")
+    return fmt::format("{:.4g}{}{} ({})", value, plan.unit.empty() ? "" : " ", plan.unit,
+                       plan.metric);
   return formatSi(value, "s");
 }
 
@@ -169,6 +172,12 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
   for (size_t j = 0; j < plan.findings.limits.size(); ++j)
     if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
       lines.add(j == 0 ? "waits for" : "", design.steps.at(j).job + ": " + text);
+  for (size_t j = 0; j < plan.findings.delays.size(); ++j)
+    for (const CoreDelay &one : plan.findings.delays[j])
+      lines.add("delays",
+                fmt::format("{}: {} critical operation{} wait{} for '{}', {} a step",
+                            design.steps.at(j).job, one.operations, one.operations == 1 ? "" : "s",
+                            one.operations == 1 ? "s" : "", one.core, formatSi(one.seconds, "s")));
   addRequirements(lines, plan);
   if (!plan.findings.left.empty())
     lines.add("left out", plan.findings.left);

@@ -10,8 +10,22 @@ namespace accord {
 struct MiningWorth {
   MiningMetric metric = MiningMetric::StepTime;
   MiningBlend blend = MiningBlend::Sum;
+  const DesignSpace *space = nullptr; ///< of `Expression`
 
-  /// Of a step on a machine.
+  /// Of a step on the machine of the box's design; or no more than of any step that takes so much
+  /// at least on any design of the box, whose best machine it is. NaN: no value.
+  double of(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const {
+    return metric == MiningMetric::Expression ? space->worth(box, machine, step)
+                                              : of(machine, step.seconds, step.joules);
+  }
+  bool needsJoules() const {
+    return metric == MiningMetric::Energy ||
+           (metric == MiningMetric::Expression && space->measuresEnergy());
+  }
+  std::string name() const {
+    return metric == MiningMetric::Expression ? space->metricPrinted() : accord::name(metric);
+  }
+  /// Of a step on a machine; `Expression`: its time.
   double of(const Machine &machine, double step, double joules) const {
     switch (metric) {
     case MiningMetric::StepTime:
@@ -22,11 +36,15 @@ struct MiningWorth {
       return joules;
     case MiningMetric::AreaTime:
       return step * machine.area.value;
+    case MiningMetric::Expression:
+      break;
     }
     return step;
   }
   /// Whether the machine has the number that the metric needs.
   bool knows(const Machine &machine) const {
+    if (metric == MiningMetric::Expression)
+      return space->measures(machine);
     return !(metric == MiningMetric::TdpTime && !(machine.tdp.value > 0)) &&
            !(metric == MiningMetric::AreaTime && !(machine.area.value > 0));
   }

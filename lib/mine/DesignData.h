@@ -61,6 +61,16 @@ private:
   std::map<BlockKey, std::unique_ptr<Found>> all;
 };
 
+/// What `DesignSpace::measure` was told.
+struct DesignMeasure {
+  std::string text, printed; ///< as written; in the accel dialect
+  int term = -1;
+  bool maximize = false;
+  bool area = false, power = false, energy = false; ///< it speaks of them
+  bool parts = false;                               ///< other numbers of a machine
+  bool ends = false; ///< of a box it takes the largest area or design power, too
+};
+
 /// Operations that are read together: a memory, a core, or the accelerator with power and area.
 struct DesignBlock {
   std::vector<mlir::Operation *> ops;
@@ -88,6 +98,7 @@ struct DesignSpace::Data {
   std::vector<DesignRequirement> requirements;
   std::vector<int> conditions;      ///< by requirement
   std::map<size_t, double> relaxed; ///< by requirement: times its limit
+  std::optional<DesignMeasure> measure;
   bool needsArea = false, needsPower = false;
   bool powerKnown = false; ///< every energy is stated or tabulated
   std::vector<std::string> costNames;

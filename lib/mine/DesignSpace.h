@@ -2,10 +2,15 @@
 #pragma once
 #include "lib/model/Design.h"
 #include "lib/model/Machine.h"
+#include "lib/support/Checked.h"
 #include "lib/support/Dimension.h"
 #include <memory>
 #include <optional>
 #include <variant>
+
+namespace mlir {
+class Attribute;
+}
 
 namespace accord::accel {
 class AcceleratorOp;
@@ -32,6 +37,19 @@ struct DesignLimit {
   double number = 0, limit = 0;
   Dimension dimension; ///< of both, in base units
   bool atMost() const { return op[0] == '<'; }
+};
+
+/// A training step, as `DesignSpace::worth` asks for it.
+struct MeasuredStep {
+  double seconds = 0, joules = 0;
+  int64_t batch = 1; ///< samples
+};
+
+/// Why an expression is nothing that a design may be worth.
+struct MeasureProblem {
+  Problem problem;
+  std::string help;
+  std::vector<size_t> at; ///< operands that lead to the part, from the whole inwards
 };
 
 class DesignSpace {
@@ -79,10 +97,35 @@ public:
   /// 1: as it is written. Not while another thread calls anything.
   void relax(size_t requirement, double factor);
 
+  /// What is made least from now on: an expression over step_time, throughput (samples a second),
+  /// energy and batch (joules and samples of a step), and all that requirements may speak of; of
+  /// what is maximized its reciprocal. Powers need not be whole: area^0.5. Not while another thread
+  /// calls anything. Problems: what requirements have (A0104, A0203, …); A0206 a divisor that may
+  /// be 0, A0208 a root of what may be negative; A0302 a number that may be below 0, or beyond what
+  /// a double holds; A0305 a part that falls where step_time or energy grows (of what is maximized:
+  /// that rises), or nothing of it does.
+  std::optional<MeasureProblem> measure(bool maximize, const std::string &text,
+                                        mlir::Attribute expression);
+  bool measured() const;
+  std::string metric() const;        ///< "step_time * area", "1 / (throughput / price)"
+  std::string metricUnit() const;    ///< of `worth`: "m^2*s"
+  std::string metricPrinted() const; ///< with names resolved
+  /// Whether it speaks of energy; of the design power of a machine; of numbers of a machine of this
+  /// space, other than area and design power.
+  bool measuresEnergy() const;
+  bool measuresPower() const;
+  bool measuresParts() const;
+  /// Whether the machine has the area and design power that it speaks of.
+  bool measures(const Machine &machine) const;
+  /// By `measure`, of a step on the box's one design. Of several designs: none of them is worth
+  /// less with a step that takes so long and so much energy or more; `machine` is `best` of the
+  /// box. NaN: it has no value.
+  double worth(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const;
+
   /// The design as a description: readable, the choices made with a comment each.
   std::string text(const Design &design, const std::vector<std::string> &comments = {}) const;
 
-  /// The whole space in the accel dialect, for certificates.
+  /// The whole space in the accel dialect, for certificates; with what is measured.
   std::string source() const;
 
 private:

@@ -96,11 +96,22 @@ std::optional<Span<N>> divided(const std::string &op, const Span<N> &a, const Sp
   return Span<N>{std::min(number(a.low, 0), b.low), std::max(number(a.low, 0), b.high)};
 }
 
+/// Base to a power that is no whole number: of one that is not negative.
+inline std::optional<Span<double>> rooted(const Span<double> &a, const Span<double> &b) {
+  if (!isPoint(b) || a.low < 0 || (b.low < 0 && !(a.low > 0)))
+    return std::nullopt;
+  return hull({std::pow(a.low, b.low), std::pow(a.high, b.low)});
+}
+inline std::optional<Span<Rational>> rooted(const Span<Rational> &, const Span<Rational> &) {
+  return std::nullopt; // no fraction
+}
+
 /// Base to a whole power; of several exponents those of a base that is 1 or more grow with both.
 template <class N> std::optional<Span<N>> raised(const Span<N> &a, const Span<N> &b) {
   auto least = whole(b.low), most = whole(b.high);
-  if (!least || !most || (holdsZero(a) && *least < 0) ||
-      (*least != *most && a.low < number(a.low, 1)))
+  if (!least || !most)
+    return rooted(a, b);
+  if ((holdsZero(a) && *least < 0) || (*least != *most && a.low < number(a.low, 1)))
     return std::nullopt;
   for (const N *base : {&a.low, &a.high})
     if (!powerFits(*base, *least) || !powerFits(*base, *most))

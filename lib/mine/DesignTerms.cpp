@@ -18,6 +18,21 @@ bool isOneOf(const std::string &word, std::initializer_list<const char *> words)
 bool isComparison(const std::string &f) { return isOneOf(f, {"<", "<=", ">", ">=", "==", "!="}); }
 bool isLogic(const std::string &f) { return isOneOf(f, {"and", "or", "not"}); }
 
+/// A power that is no whole number has a unit where all exponents of it are whole: area^0.5.
+Checked<Quantity> rooted(const Quantity &a, double exponent) {
+  Dimension dimension;
+  for (size_t i = 0; i < dimension.exponents.size(); ++i) {
+    double power = a.dimension.exponents[i] * exponent;
+    if (std::round(power) != power || std::abs(power) > 32)
+      return Problem{Code::BadExponent,
+                     fmt::format("a {} to the power of {} has no unit: divide it by one first",
+                                 describe(a.dimension), exponent),
+                     {}};
+    dimension.exponents[i] = static_cast<int8_t>(power);
+  }
+  return Quantity(Rational(1), dimension);
+}
+
 } // namespace
 
 int DesignTerms::push(Term term) {
@@ -176,7 +191,9 @@ Checked<int> DesignTerms::apply(const std::string &function, std::vector<int> op
     if (!stated && !a.dimensionless())
       return Problem{
           Code::BadExponent, "a power of what has a unit needs an exponent that is a number", {}};
-    result = power(a, stated ? Quantity(exponent.value, exponent.dimension) : b);
+    result = stated && !exponent.value.isInteger() && exponent.dimension.dimensionless()
+                 ? rooted(a, exponent.value.toDouble())
+                 : power(a, stated ? Quantity(exponent.value, exponent.dimension) : b);
   } else if (function == "pow2" || function == "log2") {
     result = function == "pow2" ? powerOfTwo(a) : logTwo(a);
   } else {
@@ -232,16 +249,28 @@ std::optional<Span<Rational>> DesignTerms::exact(int term, const DesignBox &box)
 Span<double> DesignTerms::nearly(int term, const DesignBox &box,
                                  const DesignFigures &figures) const {
   auto result = evaluate<double>(term, [&](const Term &leaf) -> Span<double> {
-    if (leaf.kind == Kind::Area)
+    double value = 0;
+    switch (leaf.kind) {
+    case Kind::Area:
       return figures.area;
-    if (leaf.kind == Kind::Power)
+    case Kind::Power:
       return figures.power;
-    if (leaf.kind != Kind::Parameter) {
-      double value = leaf.value.toDouble();
-      return {value, value};
+    case Kind::Step:
+      return figures.step;
+    case Kind::Energy:
+      return figures.energy;
+    case Kind::Batch:
+      return figures.batch;
+    case Kind::Parameter: {
+      const std::vector<double> &all = nearValues.at(leaf.parameter);
+      return {all[box.low[leaf.parameter]], all[box.high[leaf.parameter]]};
     }
-    const std::vector<double> &all = nearValues.at(leaf.parameter);
-    return {all[box.low[leaf.parameter]], all[box.high[leaf.parameter]]};
+    case Kind::Number:
+    case Kind::Apply:
+      value = leaf.value.toDouble();
+      break;
+    }
+    return {value, value};
   });
   if (result)
     return *result;

@@ -17,16 +17,17 @@ template <class Number> struct Span {
   Number low, high;
 };
 
-/// Numbers of a machine that follow from all of its parts: given from outside, in base units.
+/// Numbers of a machine that follow from all of its parts, and of a training step on it: given from
+/// outside, in base units.
 struct DesignFigures {
-  Span<double> area, power;
+  Span<double> area, power, step = {0, 0}, energy = {0, 0}, batch = {1, 1};
 };
 
 /// A directed graph of terms without circles: the leaves are numbers, parameters and figures. All
 /// have a dimension, known before any parameter is.
 class DesignTerms {
 public:
-  enum class Kind : uint8_t { Number, Parameter, Area, Power, Apply };
+  enum class Kind : uint8_t { Number, Parameter, Area, Power, Step, Energy, Batch, Apply };
   struct Term {
     Kind kind = Kind::Number;
     Dimension dimension;
@@ -46,6 +47,7 @@ public:
   int parameter(size_t index, Dimension dimension, std::vector<Rational> values);
   int words(size_t index, std::vector<std::string> words);
   int figure(Kind kind, Dimension dimension);
+  Checked<int> divided(int over, int under) { return apply("/", {over, under}); }
   /// A value of the dialect: a quantity, integer, truth, reference or application. Problems: an
   /// unknown name or function, dimensions that do not fit.
   Checked<int> add(mlir::Attribute value, const Resolve &resolve);

@@ -3,6 +3,9 @@
 #include "dialects/accel/KeyLocations.h"
 #include "lib/mine/DesignData.h"
 #include "lib/support/Quantity.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -264,7 +267,21 @@ std::string DesignSpace::text(const Design &design,
 std::string DesignSpace::source() const {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  data_->written->print(stream, OpPrintingFlags().useLocalScope());
+  accel::AcceleratorOp written = data_->written;
+  OwningOpRef<ModuleOp> copy;
+  if (const auto &measure = data_->measure) { // instead of what the description itself makes least
+    copy = data_->module->clone();
+    written = *copy->getOps<accel::AcceleratorOp>().begin();
+    for (accel::ObjectiveOp one :
+         llvm::make_early_inc_range(written.getBody().getOps<accel::ObjectiveOp>()))
+      one.erase();
+    OpBuilder builder = OpBuilder::atBlockEnd(&written.getBody().front());
+    accel::ObjectiveOp::create(builder, written.getLoc(),
+                               builder.getStringAttr(measure->maximize ? "maximize" : "minimize"),
+                               builder.getStringAttr(measure->text),
+                               parseAttribute(measure->printed, &data_->context));
+  }
+  written->print(stream, OpPrintingFlags().useLocalScope());
   return text + "\n";
 }
 

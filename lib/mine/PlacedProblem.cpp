@@ -18,6 +18,7 @@ std::optional<PlacementObjective> objectiveOf(MiningMetric metric) {
   switch (metric) {
   case MiningMetric::StepTime:
   case MiningMetric::AreaTime:
+  case MiningMetric::Expression:
     return PlacementObjective::StepTime;
   case MiningMetric::TdpTime:
     return PlacementObjective::TdpTime;
@@ -37,14 +38,29 @@ struct PlacedProblem::Data {
   std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `least`
 
   /// Of what `place` has made least: picoseconds, or W s.
-  double of(const Machine &machine, double value) const {
-    return worth.metric == MiningMetric::TdpTime ? value : worth.of(machine, value * 1e-12, 0);
+  double of(const PlacedShare &job, const DesignBox &box, const Machine &machine,
+            double value) const {
+    if (worth.metric == MiningMetric::TdpTime)
+      return value;
+    double of = worth.of(box, machine, {value * 1e-12, 0, job.batch});
+    return std::isnan(of) ? 0 : of;
   }
   /// The other way round, and no less for rounding.
-  double below(const PlacedShare &job, const Machine &machine, double all) const {
+  double below(const PlacedShare &job, const Design &design, const Machine &machine,
+               double all) const {
     double one = worth.below(job, all) * (1 + 1e-9);
     if (worth.metric == MiningMetric::TdpTime)
       return one;
+    if (worth.metric == MiningMetric::Expression) { // worth rises with the step
+      double low = 1, high = 1e24;                  // picoseconds
+      if (of(job, {design, design}, machine, high) < one)
+        return kNever;
+      while (high > low * (1 + 1e-9)) {
+        double middle = std::sqrt(low * high);
+        (of(job, {design, design}, machine, middle) < one ? low : high) = middle;
+      }
+      return high;
+    }
     return one / (worth.metric == MiningMetric::AreaTime ? machine.area.value : 1) * 1e12;
   }
   /// Nothing: the design may not be.
@@ -61,7 +77,8 @@ struct PlacedProblem::Data {
 
 PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs,
                              MiningMetric metric, MiningBlend blend)
-    : data_(new Data{space, std::move(jobs), {metric, blend}, StepReach(space), {}, kNever, {}}) {}
+    : data_(new Data{
+          space, std::move(jobs), {metric, blend, &space}, StepReach(space), {}, kNever, {}}) {}
 PlacedProblem::~PlacedProblem() = default;
 
 const std::vector<DesignParameter> &PlacedProblem::parameters() const {
@@ -72,7 +89,7 @@ std::vector<std::string> PlacedProblem::costNames() { return data_->space.costNa
 std::vector<double> PlacedProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
 
 std::string PlacedProblem::digest() {
-  std::string text = fmt::format("{} {} {}", kVersion, name(data_->worth.metric),
+  std::string text = fmt::format("{} {} {}", kVersion, data_->worth.name(),
                                  static_cast<unsigned>(data_->worth.blend));
   for (const PlacedShare &job : data_->jobs)
     text += fmt::format("; {} {}, {}", job.weight, job.best,
@@ -97,7 +114,7 @@ double PlacedProblem::bound(const DesignBox &box) {
   }
   return data_->worth.blended(data_->jobs, [&](size_t job) {
     const PlacedShare &one = data_->jobs[job];
-    return one.work ? data_->of(*machine, one.work->bound(*machine, options))
+    return one.work ? data_->of(one, box, *machine, one.work->bound(*machine, options))
                     : one.alone->bound(box);
   });
 }
@@ -108,7 +125,7 @@ double PlacedProblem::deepen(const Design &design, unsigned) {
     return kNever;
   return data_->worth.blended(data_->jobs, [&](size_t job) {
     const PlacedShare &one = data_->jobs[job];
-    return one.work ? data_->of(*machine, one.work->deepen(*machine))
+    return one.work ? data_->of(one, {design, design}, *machine, one.work->deepen(*machine))
                     : one.alone->bound({design, design});
   });
 }
@@ -125,8 +142,9 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
   for (size_t job = 0; job < known.size(); ++job) {
     const PlacedShare &one = data_->jobs[job];
     if (one.work) {
-      placed[job] = one.work->best(*machine, data_->below(one, *machine, below));
-      known[job] = {data_->of(*machine, placed[job].value), data_->of(*machine, placed[job].bound)};
+      placed[job] = one.work->best(*machine, data_->below(one, design, *machine, below));
+      known[job] = {data_->of(one, {design, design}, *machine, placed[job].value),
+                    data_->of(one, {design, design}, *machine, placed[job].bound)};
     } else {
       known[job] = one.alone->appraise(design, data_->worth.below(one, below));
     }
@@ -160,7 +178,9 @@ std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design
     best = data_->jobs[job].work->best(*machine, kNever);
   if (!best.plan)
     return std::nullopt;
-  best.value = data_->of(*machine, best.value), best.bound = data_->of(*machine, best.bound);
+  const PlacedShare &one = data_->jobs[job];
+  best.value = data_->of(one, {design, design}, *machine, best.value);
+  best.bound = data_->of(one, {design, design}, *machine, best.bound);
   return best;
 }
 

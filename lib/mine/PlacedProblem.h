@@ -10,16 +10,18 @@ struct PlacedShare {
   /// Instead, a job on one device of the same space, alone in its problem of the same metric.
   std::shared_ptr<StepProblem> alone;
   double weight = 1;
-  double best = 0; ///< value of its own best design, for `WorstRatio`
+  double best = 0;   ///< value of its own best design, for `WorstRatio`
+  int64_t batch = 1; ///< samples of a step
 };
 
 /// Nothing: the metric is none of a placement (energy).
 std::optional<PlacementObjective> objectiveOf(MiningMetric metric);
 
 /// A job's value on a design is that of its best placement among all that its request offers:
-/// `tdp_time` with the TDP of all devices that it takes, `area_time` with the area of one.
-/// Bounds: `PlacedWork::bound` on the machine with the most of everything, then one tier with
-/// steps priced on the design itself.
+/// `tdp_time` with the TDP of all devices that it takes, `area_time` with the area of one; an
+/// expression of the step and of numbers of one device, without energy. Bounds: `PlacedWork::bound`
+/// on the machine with the most of everything, then one tier with steps priced on the design
+/// itself.
 class PlacedProblem : public MiningProblem {
 public:
   PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs, MiningMetric metric,

@@ -28,6 +28,8 @@ const char *name(MiningMetric metric) {
     return "energy";
   case MiningMetric::AreaTime:
     return "area_time";
+  case MiningMetric::Expression:
+    return "expression";
   }
   return "step_time";
 }
@@ -40,6 +42,7 @@ struct StepProblem::Data {
   struct Job {
     std::vector<Way> ways;
     double weight = 1, best = 0;
+    int64_t batch = 1;
   };
   const DesignSpace &space;
   std::vector<Job> jobs;
@@ -57,7 +60,11 @@ struct StepProblem::Data {
     }
     StepValue value = jobs[job].ways[way].work->value(machine);
     value.way = way;
-    value.value = value.fits ? worth.of(machine, value.step, value.joules) : kNever;
+    value.value = value.fits ? worth.of({design, design}, machine,
+                                        {value.step, value.joules, jobs[job].batch})
+                             : kNever;
+    if (std::isnan(value.value))
+      value.value = kNever;
     std::lock_guard lock(mutex);
     return known.try_emplace(std::move(key), value).first->second;
   }
@@ -67,7 +74,7 @@ struct StepProblem::Data {
                    double *least = nullptr) {
     std::vector<std::pair<double, size_t>> order;
     for (size_t way = 0; way < jobs[job].ways.size(); ++way)
-      order.push_back({bounded(jobs[job].ways[way], machine, {}), way});
+      order.push_back({bounded(job, jobs[job].ways[way], {design, design}, machine, {}), way});
     std::sort(order.begin(), order.end());
     std::optional<StepValue> best;
     double open = kNever;
@@ -76,7 +83,8 @@ struct StepProblem::Data {
         break;
       StepValue one = valued(job, way, design, machine);
       if (one.fits)
-        open = std::min(open, std::max(bound, worthOf(jobs[job].ways[way], machine, one.least)));
+        open = std::min(open, std::max(bound, worthOf(job, jobs[job].ways[way], {design, design},
+                                                      machine, one.least)));
       if (!best || std::pair(one.value, one.way) < std::pair(best->value, best->way))
         best = one;
     }
@@ -85,15 +93,18 @@ struct StepProblem::Data {
     return *best;
   }
   /// What a way is worth at least.
-  double bounded(const Way &way, const Machine &machine, const StepBoundOptions &options) const {
+  double bounded(size_t job, const Way &way, const DesignBox &box, const Machine &machine,
+                 const StepBoundOptions &options) const {
     if (!machine.memories.empty() && way.bytes > machine.memories[0].capacity.value)
       return kNever;
-    return worthOf(way, machine, way.work->bound(machine, options));
+    return worthOf(job, way, box, machine, way.work->bound(machine, options));
   }
   /// Of a step that takes so long at least.
-  double worthOf(const Way &way, const Machine &machine, double step) const {
-    double joules = worth.metric == MiningMetric::Energy ? way.work->leastJoules(machine, step) : 0;
-    return worth.of(machine, step, joules);
+  double worthOf(size_t job, const Way &way, const DesignBox &box, const Machine &machine,
+                 double step) const {
+    double joules = worth.needsJoules() ? way.work->leastJoules(machine, step) : 0;
+    double least = worth.of(box, machine, {step, joules, jobs[job].batch});
+    return std::isnan(least) ? 0 : least;
   }
   /// Least of its ways. `of`: of one of them.
   template <typename Of> double least(size_t job, Of of) const {
@@ -106,10 +117,10 @@ struct StepProblem::Data {
 
 StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
                          MiningBlend blend)
-    : data_(new Data{space, {}, {metric, blend}, StepReach(space), {}, {}}) {
+    : data_(new Data{space, {}, {metric, blend, &space}, StepReach(space), {}, {}}) {
   for (const MiningJob &job : jobs) {
     Data::Job &mine = data_->jobs.emplace_back();
-    mine.weight = job.weight, mine.best = job.best;
+    mine.weight = job.weight, mine.best = job.best, mine.batch = job.batch;
     for (const MiningWay &way : job.ways)
       mine.ways.push_back({way.work, leastPeak(way.work->graph())});
   }
@@ -122,7 +133,7 @@ const std::vector<DesignParameter> &StepProblem::parameters() const {
 }
 
 std::string StepProblem::digest() {
-  std::string text = fmt::format("{} {} {}", kVersion, name(data_->worth.metric),
+  std::string text = fmt::format("{} {} {}", kVersion, data_->worth.name(),
                                  static_cast<unsigned>(data_->worth.blend));
   for (const Data::Job &job : data_->jobs) {
     text += fmt::format("; {} {}", job.weight, job.best);
@@ -154,8 +165,9 @@ double StepProblem::bound(const DesignBox &box) {
     options.sameArrays = data_->reach.sameArrays(box);
   }
   return data_->worth.blended(data_->jobs, [&](size_t job) {
-    return data_->least(
-        job, [&](const Data::Way &way) { return data_->bounded(way, *machine, options); });
+    return data_->least(job, [&](const Data::Way &way) {
+      return data_->bounded(job, way, box, *machine, options);
+    });
   });
 }
 

@@ -10,12 +10,13 @@ class StepWork;
 
 /// What is made least.
 enum class MiningMetric : uint8_t {
-  StepTime, ///< seconds of a step; of several jobs their weighed sum
-  TdpTime,  ///< step time * TDP: most throughput per watt
-  Energy,   ///< joules of a step
-  AreaTime  ///< step time * area
+  StepTime,  ///< seconds of a step; of several jobs their weighed sum
+  TdpTime,   ///< step time * TDP: most throughput per watt
+  Energy,    ///< joules of a step
+  AreaTime,  ///< step time * area
+  Expression ///< `DesignSpace::worth`
 };
-const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time"
+const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time", "expression"
 
 /// A step as it may run: a micro-batch size, a recomputation.
 struct MiningWay {

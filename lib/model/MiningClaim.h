@@ -76,9 +76,10 @@ struct ClaimedAnswer {
 };
 
 struct MiningClaim {
-  std::string space;  ///< the accelerator with its choices, in the accel dialect
-  std::string metric; ///< "step_time", "tdp_time", "energy", "area_time"
-  std::string blend;  ///< of the last answer: "sum", "worst_ratio"; empty: one job
+  std::string space; ///< the accelerator with its choices, in the accel dialect
+  /// "step_time", "tdp_time", "energy", "area_time", or the expression that `space` states.
+  std::string metric;
+  std::string blend; ///< of the last answer: "sum", "worst_ratio"; empty: one job
   std::vector<DesignParameter> parameters; ///< in the order of designs; without places
   std::vector<ClaimedJob> jobs;
   std::vector<ClaimedAnswer> answers; ///< of jobs alone, then of all

@@ -98,6 +98,13 @@ struct LimitShare {
   double share = 0;
 };
 
+/// Critical operations that a kind of core keeps waiting.
+struct CoreDelay {
+  std::string core;
+  uint64_t operations = 0; ///< each counted once, however often it runs
+  double seconds = 0;      ///< that they begin later for it, in a step
+};
+
 /// What one choice of a parameter is worth. Infinite: no such design may be.
 struct ChoiceWorth {
   uint32_t choice = 0;
@@ -123,6 +130,7 @@ constexpr double kRelaxed = 1.1;
 struct MiningFindings {
   std::string left; ///< why what was asked for is not there; empty: it is
   std::vector<std::vector<LimitShare>> limits;      ///< by job
+  std::vector<std::vector<CoreDelay>> delays;       ///< by job: cores that delay anything
   std::vector<double> waits;                        ///< by parameter, of the step; empty: not known
   std::vector<std::vector<ChoiceWorth>> parameters; ///< by parameter
   std::vector<RequirementWorth> requirements;
@@ -162,7 +170,8 @@ struct MinedStages {
 
 struct MiningPlan {
   std::string space, size; ///< its name and number of designs
-  std::string metric;      ///< "step_time", …
+  std::string metric;      ///< "step_time", …, or an expression
+  std::string unit;        ///< of an expression, in base units: "m^2*s"
   std::string blend;       ///< "sum", "worst_ratio"; empty: one job
   std::vector<DesignParameter> parameters;
   std::vector<std::string> requirements;

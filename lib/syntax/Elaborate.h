@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace accord {
+struct Constant;
 // Declared only: the dialects' own headers cost seconds to compile.
 namespace accel {
 class AcceleratorOp;
@@ -73,6 +74,15 @@ struct LayerPin {
   SourceRange at;
 };
 
+/// What is maximized or minimized where that is none of `Objective`: the devices that are mined
+/// know what it speaks of.
+struct ObjectiveExpression {
+  bool maximize = false;
+  std::string text; ///< as written
+  std::shared_ptr<const Constant> value;
+  SourceRange at;
+};
+
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
   std::string name;                              ///< of the train block, else of the model
@@ -112,7 +122,8 @@ struct TrainingJob {
   SourceRange amountAt;
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
-  SourceRange objectiveAt; ///< where the file states it
+  SourceRange objectiveAt;                       ///< where the file states it
+  std::optional<ObjectiveExpression> expression; ///< of mining, instead of `objective`
   std::vector<Requirement> requirements;
   std::vector<std::string> assumptions; ///< defaults that change a number
 };
@@ -128,7 +139,8 @@ struct ElaborateOptions {
   /// `TrainingJob::limits`.
   bool placement = false;
   std::string batch, microbatch, recompute, precision,
-      optimizer; ///< as written on the command line; empty: not given
+      optimizer;      ///< as written on the command line; empty: not given
+  std::string metric; ///< of mining: an expression, as written there
 };
 
 /// One program: a main file and what it imports. All errors of all its parts go to the diagnostics.

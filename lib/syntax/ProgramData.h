@@ -46,6 +46,7 @@ struct Program::Data {
   void refuseMicroarchitectures(const Sources::Unit &unit);
   bool modelCall(const ast::Declaration &train, TrainingJob &job);
   std::optional<Constant> written(const std::string &text, const char *option);
+  std::optional<ObjectiveExpression> metric();
 
   Diagnostics &diags;
   mlir::MLIRContext &context;
@@ -57,7 +58,7 @@ struct Program::Data {
   std::map<const ast::Declaration *, Constant> constants; ///< those evaluated so far
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
   std::map<const ast::Declaration *, accel::ClusterOp> clusters;
-  const ast::Declaration *target = nullptr; ///< the cluster that was found, if it is one
+  const ast::Declaration *target = nullptr;         ///< the cluster that was found, if it is one
   std::vector<accel::AcceleratorOp> targetMachines; ///< of its kinds of devices
   std::vector<std::pair<Constant, const ast::Entry *>>
       requirements; ///< of the job, to be checked against its machine

@@ -85,6 +85,9 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
     job.recomputes = std::move(settings.recomputes);
   job.objective = settings.objective.value_or(Objective::Throughput);
   job.objectiveAt = settings.objectiveAt;
+  if (settings.expression && !options.mines)
+    refuseObjective(*settings.expression, diags);
+  job.expression = std::move(settings.expression);
   job.pins = std::move(settings.pins);
   job.samples = settings.samples, job.tokens = settings.tokens;
   job.amountAt = settings.amountAt;
@@ -134,8 +137,28 @@ std::optional<Constant> Program::Data::written(const std::string &text, const ch
                   [](llvm::StringRef, SourceRange) { return std::nullopt; });
 }
 
+/// `--metric "maximize EXPR"`, or what is minimized.
+std::optional<ObjectiveExpression> Program::Data::metric() {
+  llvm::StringRef text = llvm::StringRef(options.metric).trim();
+  bool maximize = text.consume_front("maximize ");
+  if (!maximize)
+    text.consume_front("minimize ");
+  size_t before = diags.errors();
+  auto value = written(text.str(), "--metric");
+  if (!value && diags.errors() == before)
+    diags.error(Code::BadCommandLine, {},
+                fmt::format("--metric: '{}' is no expression", options.metric));
+  if (!value || value->failed())
+    return std::nullopt;
+  SourceRange at = value->range;
+  return ObjectiveExpression{maximize, text.trim().str(),
+                             std::make_shared<Constant>(std::move(*value)), at};
+}
+
 bool Program::Data::overrides(TrainingJob &job) {
   size_t before = diags.errors();
+  if (!options.metric.empty())
+    job.expression = metric();
   if (!options.batch.empty())
     if (auto value = written(options.batch, "--batch"))
       if (auto list = integersOf(*value, diags, "--batch"))

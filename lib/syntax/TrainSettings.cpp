@@ -148,13 +148,9 @@ private:
     else if (maximize && perTdp(value))
       out.objective = Objective::TdpTime;
     else
-      diags
-          .error(Code::UnknownChoice, rule.expr->range,
-                 fmt::format("{} is no objective of a training", value.describe()))
-          .suggest(nearest(name, std::vector<std::string>{"throughput", "step_time", "energy",
-                                                          "price", "device.memory"}))
-          .help("maximize throughput or throughput / power.tdp, or minimize step_time, energy, "
-                "price or device.memory");
+      out.expression =
+          ObjectiveExpression{maximize, diags.sources().text(rule.expr->range).str(),
+                              std::make_shared<Constant>(std::move(value)), rule.expr->range};
   }
   /// throughput / power.tdp
   static bool perTdp(const Constant &value) {
@@ -399,6 +395,18 @@ private:
 };
 
 } // namespace
+
+void refuseObjective(const ObjectiveExpression &expression, Diagnostics &diags) {
+  auto *word = expression.value->as<Word>();
+  diags
+      .error(Code::UnknownChoice, expression.at,
+             fmt::format("{} is no objective of a training", expression.value->describe()))
+      .suggest(nearest(
+          word ? llvm::StringRef(word->text) : "",
+          std::vector<std::string>{"throughput", "step_time", "energy", "price", "device.memory"}))
+      .help("maximize throughput or throughput / power.tdp, or minimize step_time, energy, "
+            "price or device.memory");
+}
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
                             Diagnostics &diags, const Lookup &lookup) {

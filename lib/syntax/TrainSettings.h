@@ -26,6 +26,7 @@ struct TrainSettings {
   SourceRange offloadAt;
   std::optional<Objective> objective;
   SourceRange objectiveAt;
+  std::optional<ObjectiveExpression> expression; ///< instead of `objective`
   std::vector<LayerPin> pins;
   double samples = 0, tokens = 0; ///< to train on; 0: not stated
   SourceRange amountAt;
@@ -35,6 +36,9 @@ struct TrainSettings {
 
 TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context,
                             Diagnostics &diags, const Lookup &lookup);
+
+/// That an expression is none of the objectives of a training.
+void refuseObjective(const ObjectiveExpression &expression, Diagnostics &diags);
 
 /// "mixed(bf16)", "fp32", … as an attribute; null after an error.
 dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context,

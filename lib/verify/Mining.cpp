@@ -16,6 +16,18 @@ constexpr double kEqual = 1e-9;
 /// Findings of one answer, at most.
 constexpr size_t kMostFindings = 20;
 
+/// Seconds from which on a step is worth `below` or more; infinite: none is known.
+template <typename Worth> double stepBelow(double below, Worth worth) {
+  double low = 1e-12, high = 1e12;
+  if (worth(high) < below)
+    return INFINITY;
+  while (high > low * (1 + 1e-6)) {
+    double middle = std::sqrt(low * high);
+    (worth(middle) < below ? low : high) = middle;
+  }
+  return high;
+}
+
 } // namespace
 
 struct MiningVerifier::Data {
@@ -41,56 +53,83 @@ struct MiningVerifier::Data {
     StepFloor &floor = floors[job][way];
     if (!machine.memories.empty() && floor.bytes() > machine.memories[0].capacity.value)
       return INFINITY;
+    bool byExpression = verifier.byExpression();
     auto joules = [&](double step) {
-      return claim.metric != "energy" ? 0
-             : costs                  ? floor.joules(machine, *costs, step)
-                                      : floor.joules(machine, step);
+      return claim.metric != "energy" && !byExpression ? 0
+             : costs                                   ? floor.joules(machine, *costs, step)
+                                                       : floor.joules(machine, step);
+    };
+    auto worth = [&](double step, double energy) {
+      return verifier.worth(machine, {step, energy, claim.jobs[job].batch, true});
     };
     double most = below; // of the step
-    if (claim.metric == "energy")
+    if (byExpression)
+      most = std::isfinite(below)
+                 ? stepBelow(below, [&](double step) { return worth(step, joules(step)); })
+                 : INFINITY;
+    else if (claim.metric == "energy")
       most = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
-    else if (std::isfinite(below) && verifier.worth(machine, 1, 0) > 0)
-      most = below / verifier.worth(machine, 1, 0);
+    else if (std::isfinite(below) && worth(1, 0) > 0)
+      most = below / worth(1, 0);
     double step = costs ? floor.seconds(machine, *costs, most) : floor.seconds(machine, most);
     step = std::max(step, known);
-    return verifier.worth(machine, step, joules(step));
+    return worth(step, joules(step));
   }
   PlacementFloor::Prices pricesOf(size_t job, const Machine &machine) const {
     return [this, job, &machine](size_t step) { return prices(job, step, machine); };
   }
-  /// Of a job on a cluster: what one of the problem's objective (1 s, or 1 W s for each W of a
-  /// device) is worth.
-  double unitOf(const MiningVerifier &verifier, size_t job, const Machine &machine) const {
+  /// Of a job on a cluster: what of the problem's objective (ps, or W s for each W of a device) is
+  /// worth, and from which of it on a placement is worth `below` or more. Nothing: not known.
+  struct Worth {
+    std::function<double(double)> of, from;
+  };
+  std::optional<Worth> worthOf(const MiningVerifier &verifier, size_t job,
+                               const Machine &machine) const {
     bool tdp = claim.metric == "tdp_time",
          known = claim.jobs[job].cluster->problem.objective ==
                  (tdp ? PlacementObjective::TdpTime : PlacementObjective::StepTime);
-    return known && claim.metric != "energy" ? verifier.worth(machine, tdp ? 1 : 1e-12, 0) : 0;
+    int64_t batch = claim.jobs[job].batch;
+    if (!known || claim.metric == "energy")
+      return std::nullopt;
+    auto worth = [&verifier, &machine, batch](double seconds) {
+      return verifier.worth(machine, {seconds, 0, batch, true});
+    };
+    if (verifier.byExpression())
+      return Worth{[=](double time) { return worth(time * 1e-12); },
+                   [=](double below) { return stepBelow(below, worth) * 1e12; }};
+    double unit = worth(tdp ? 1 : 1e-12);
+    if (!(unit > 0))
+      return std::nullopt;
+    if (std::isinf(unit)) // it lacks the number that the metric needs
+      return Worth{[](double) { return INFINITY; }, [](double) { return 0; }};
+    return Worth{[=](double value) { return value * unit; },
+                 [=](double below) { return below / unit; }};
   }
   double leastPlaced(const MiningVerifier &verifier, size_t i, size_t job, const Machine &machine,
                      const Known *known, double below) {
-    double unit = unitOf(verifier, job, machine);
-    if (!(unit > 0) || std::isinf(unit))
-      return unit;
+    auto worth = worthOf(verifier, job, machine);
+    if (!worth)
+      return 0;
     PlacementFloor &floor = *placed[job];
-    double least = floor.value(machine) * unit;
+    double least = worth->of(floor.value(machine));
     if (least >= below || !std::isfinite(below))
       return least;
-    PlacementFloor::Open open = floor.open(machine, below / unit);
+    PlacementFloor::Open open = floor.open(machine, worth->from(below));
     if (known && !open.forms.empty()) {
-      open = floor.open(machine, below / unit, pricesOf(job, machine), open.forms);
+      open = floor.open(machine, worth->from(below), pricesOf(job, machine), open.forms);
       known->open.insert_or_assign(i, std::pair(below, open));
     }
-    return std::max(least, open.least * unit);
+    return std::max(least, worth->of(open.least));
   }
   std::vector<PlacementProblem::Id> formsLeft(const MiningVerifier &verifier, size_t job,
                                               const Machine &machine, double below) {
-    double unit = unitOf(verifier, job, machine);
-    if (!(unit > 0) || !std::isfinite(below))
+    auto worth = worthOf(verifier, job, machine);
+    if (!worth || !std::isfinite(below))
       return {};
     PlacementFloor &floor = *placed[job];
     return floor
-        .open(machine, below / unit, pricesOf(job, machine),
-              floor.open(machine, below / unit).forms)
+        .open(machine, worth->from(below), pricesOf(job, machine),
+              floor.open(machine, worth->from(below)).forms)
         .forms;
   }
   /// The same by stated problems: each form of the cluster, on this machine, is above or in one of
@@ -98,13 +137,13 @@ struct MiningVerifier::Data {
   double leastStated(const MiningVerifier &verifier, const ClaimedSurvivor &survivor, size_t job,
                      const Machine &machine, double below, const ClaimedPlacements &placements,
                      const std::function<void(std::string)> &find) {
-    double unit = unitOf(verifier, job, machine);
-    if (!(unit > 0) || !std::isfinite(below) || !placements)
+    auto worth = worthOf(verifier, job, machine);
+    if (!worth || !std::isfinite(below) || !placements)
       return 0;
     PlacementFloor &floor = *placed[job];
     PlacementFloor::Prices priced = pricesOf(job, machine);
-    PlacementFloor::Open open = floor.open(machine, below / unit);
-    open = floor.open(machine, below / unit, priced, open.forms);
+    PlacementFloor::Open open = floor.open(machine, worth->from(below));
+    open = floor.open(machine, worth->from(below), priced, open.forms);
     std::vector<PlacementProblem::Id> left = std::move(open.forms);
     for (const ClaimedPlan &plan : survivor.plans) {
       if (plan.job != job || left.empty())
@@ -117,7 +156,7 @@ struct MiningVerifier::Data {
                          verifier.name(survivor.design), other));
         return 0;
       }
-      double bound = below / (claim.metric == "tdp_time" ? 1 : unit);
+      double bound = claim.metric == "tdp_time" ? below : worth->from(below);
       PlacementProof how;
       BoundProof proof = accord::proveBound(*stated, bound, how.effort, how.passes);
       if (proof.better || !proof.trusted.empty() || !proof.wrong.empty())
@@ -128,7 +167,7 @@ struct MiningVerifier::Data {
                      [&](auto form) { return std::binary_search(have.begin(), have.end(), form); }),
                  left.end());
     }
-    return left.empty() ? below : open.least * unit;
+    return left.empty() ? below : worth->of(open.least);
   }
 
   /// Least of the ways of an answer's job `i`.
@@ -241,8 +280,19 @@ MiningVerifier::MiningVerifier(const MiningClaim &claim, ClaimedMachines &machin
 }
 MiningVerifier::~MiningVerifier() = default;
 
-double MiningVerifier::worth(const Machine &machine, double step, double joules) const {
+bool MiningVerifier::byExpression() const {
   const std::string &metric = data_->claim.metric;
+  return metric != "step_time" && metric != "tdp_time" && metric != "energy" &&
+         metric != "area_time";
+}
+
+double MiningVerifier::worth(const Machine &machine, const StepUse &of) const {
+  const std::string &metric = data_->claim.metric;
+  if (byExpression()) {
+    double worth = data_->machines.worth(machine, of);
+    return !std::isnan(worth) ? worth : of.orMore ? 0 : INFINITY;
+  }
+  double step = of.seconds, joules = of.joules;
   double tdp = machine.tdp.value, area = machine.area.value;
   if (metric == "tdp_time")
     return tdp > 0 ? step * tdp : INFINITY;

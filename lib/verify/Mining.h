@@ -12,6 +12,13 @@
 
 namespace accord {
 
+/// A step of a job that is worth something.
+struct StepUse {
+  double seconds = 0, joules = 0;
+  int64_t batch = 1;
+  bool orMore = false; ///< it takes so long, and so much energy, at least
+};
+
 /// The machines of a space, as a verifier asks for them.
 class ClaimedMachines {
 public:
@@ -23,6 +30,9 @@ public:
   virtual std::variant<Machine, std::string> exactly(const Design &design) = 0;
   /// The words of a requirement that it does not keep.
   virtual std::optional<std::string> broken(const Design &design, const Machine &machine) = 0;
+  /// What the space makes least, of a step on the design that was asked for last, whose machine it
+  /// is. NaN: no value.
+  virtual double worth(const Machine &, const StepUse &) { return NAN; }
 };
 
 /// Prices of a way's (on a cluster: a step's) operations on a machine by its own cost model;
@@ -85,8 +95,10 @@ public:
                                 const ClaimedPlacements &placements = {});
   /// What a placement problem says otherwise than a job's cluster on this machine; empty: nothing.
   std::string differs(size_t job, const PlacementProblem &stated, const Machine &machine);
+  /// Whether the metric is what the space makes least.
+  bool byExpression() const;
   /// What the metric makes of a step.
-  double worth(const Machine &machine, double step, double joules) const;
+  double worth(const Machine &machine, const StepUse &step) const;
   /// Of the jobs of an answer, given the value of each.
   double blended(const ClaimedAnswer &answer, const std::vector<double> &values) const;
   /// How a design is named in messages: "mxu.count 6, vpu.count 1".

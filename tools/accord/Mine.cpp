@@ -73,6 +73,8 @@ private:
     plan_.space = jobs_.space().name();
     plan_.size = jobs_.space().size();
     plan_.metric = name(jobs_.metric());
+    if (jobs_.metric() == MiningMetric::Expression)
+      plan_.metric = jobs_.space().metric(), plan_.unit = jobs_.space().metricUnit();
     plan_.parameters = jobs_.space().parameters();
     plan_.version = kVersion;
     for (const DesignRequirement &requirement : jobs_.space().requirements())
@@ -123,6 +125,8 @@ private:
     if (options_.stages && options_.writes && chosen_.front())
       plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best,
                                  search_.stop);
+    if (!plan_.findings.limits.empty())
+      plan_.findings.delays = jobs_.delays(problem, *plan_.best.result.best);
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())

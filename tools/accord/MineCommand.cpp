@@ -6,8 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace accord {
+
+static bool isMetricWord(const std::string &metric) {
+  return metric.empty() || metric == "step_time" || metric == "tdp_time" || metric == "energy" ||
+         metric == "area_time";
+}
 
 void addMine(CLI::App &app, int &status) {
   auto options = std::make_shared<MineOptions>();
@@ -34,11 +40,10 @@ void addMine(CLI::App &app, int &status) {
                    "Of --compare: only these strategies, such as wham,bayes (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(miningStrategies()));
-  command
-      ->add_option("--metric", options->metric,
-                   "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
-                   "energy or area_time (default: the objective of the file)")
-      ->check(CLI::IsMember({"step_time", "tdp_time", "energy", "area_time"}));
+  command->add_option("--metric", options->metric,
+                      "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
+                      "energy, area_time, or an expression such as 'step_time * area^0.5' or "
+                      "'maximize throughput / area' (default: the objective of the file)");
   command
       ->add_option("--blend", options->blend,
                    "Of several files: worst_ratio (each job against its own best design) or sum")
@@ -125,7 +130,11 @@ void addMine(CLI::App &app, int &status) {
       "nearest to its own best.\n"
       "Ctrl-C writes the best design so far, with its gap.\n"
       "On many processes: mpirun --enable-recovery -n 4 accord mine ...; the answer is the same.");
-  command->callback([options, &status] { status = mineOnRanks(*options); });
+  command->callback([options, &status] {
+    if (!isMetricWord(options->metric)) // an expression, which every file's session reads
+      options->session.elaborate.metric = std::exchange(options->metric, "");
+    status = mineOnRanks(*options);
+  });
 }
 
 } // namespace accord

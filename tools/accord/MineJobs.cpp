@@ -2,7 +2,9 @@
 #include "lib/mine/Blend.h"
 #include "lib/mine/StepLimits.h"
 #include "lib/mine/StepMemory.h"
+#include "lib/mine/StepSlack.h"
 #include "lib/mine/StepWork.h"
+#include "tools/accord/MineMetric.h"
 #include "tools/accord/MinePlacement.h"
 #include <algorithm>
 #include <cmath>
@@ -10,33 +12,6 @@
 #include <numeric>
 
 namespace accord {
-namespace {
-
-std::optional<MiningMetric> metricOf(const MineOptions &options, Session &session) {
-  for (MiningMetric metric : {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::Energy,
-                              MiningMetric::AreaTime})
-    if (options.metric == name(metric))
-      return metric;
-  switch (session.job().objective) {
-  case Objective::Throughput:
-  case Objective::StepTime:
-    return MiningMetric::StepTime;
-  case Objective::TdpTime:
-    return MiningMetric::TdpTime;
-  case Objective::Energy:
-    return MiningMetric::Energy;
-  case Objective::Memory:
-  case Objective::Price:
-    break;
-  }
-  session.diagnostics()
-      .error(Code::NotSupported, session.job().objectiveAt,
-             fmt::format("not supported yet: mining for least {}", name(session.job().objective)))
-      .help("say what is made least with --metric");
-  return std::nullopt;
-}
-
-} // namespace
 
 int MineJobs::prepare() {
   for (const std::string &file : options_.files) {
@@ -51,7 +26,7 @@ int MineJobs::prepare() {
       if (!space)
         return session.finish(kWrongInput, "mine");
       space_ = std::make_unique<DesignSpace>(std::move(*space));
-      auto metric = metricOf(options_, session);
+      auto metric = minedMetric(options_, session, *space_);
       if (!metric)
         return session.finish(kWrongInput, "mine");
       metric_ = *metric;
@@ -132,6 +107,20 @@ std::vector<std::vector<LimitShare>> MineJobs::limits(MiningProblem &problem,
   return limits;
 }
 
+std::vector<std::vector<CoreDelay>> MineJobs::delays(MiningProblem &problem, const Design &design) {
+  std::vector<std::vector<CoreDelay>> delays(jobs_.size());
+  auto made = space_->machine(design);
+  auto *steps = dynamic_cast<StepProblem *>(&problem);
+  auto *machine = std::get_if<Machine>(&made);
+  for (size_t j = 0; steps && machine && j < jobs_.size(); ++j)
+    if (auto step = steps->step(j, design))
+      if (auto plan = jobs_[j].ways[step->way].work->planned(*machine)) {
+        delays[j] = coreDelays(*plan);
+        std::erase_if(delays[j], [](const CoreDelay &one) { return one.operations == 0; });
+      }
+  return delays;
+}
+
 std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
   auto made = space_->machine(design);
   auto *machine = std::get_if<Machine>(&made);
@@ -159,7 +148,7 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
       if (anew)
         way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
-    PlacedShare share{placed_[j], nullptr, job.weight, job.best};
+    PlacedShare share{placed_[j], nullptr, job.weight, job.best, job.batch};
     job.weight = 1; // its share has it
     if (!placed_[j])
       share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
@@ -242,6 +231,9 @@ void MineJobs::explain(MiningPlan &plan) {
     plan.conflict = "what tdp_time needs: state 'technology', or 'tdp' of its power";
   if (metric_ == MiningMetric::AreaTime && !(machine->area.value > 0))
     plan.conflict = "what area_time needs: state 'area'";
+  if (metric_ == MiningMetric::Expression && !space_->measures(*machine))
+    plan.conflict = fmt::format("what '{}' needs: state 'area', or 'technology' for design power",
+                                space_->metric());
   for (size_t j = 0; j < jobs_.size(); ++j) {
     const MiningJob &job = jobs_[j];
     if (placed_[j] && plan.conflict.empty()) {
@@ -263,6 +255,16 @@ void MineJobs::explain(MiningPlan &plan) {
 
 std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status) {
   MinedDesign design;
+  if (metric_ == MiningMetric::Expression && space_->measuresParts()) {
+    first()
+        .diagnostics()
+        .error(Code::NotSupported, {},
+               fmt::format("not supported yet: '{}' speaks of '{}' alone, it is not known of '{}'",
+                           space_->metric(), space_->name(), machine))
+        .help("leave out --against");
+    status = first().finish(kWrongInput, "mine");
+    return std::nullopt;
+  }
   for (size_t j = 0; j < options_.files.size(); ++j) {
     if (placed_[j]) {
       Session &session = *sessions_[j];
@@ -286,9 +288,12 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     design.machine = session.machine();
     design.name = design.machine.name;
     std::optional<MinedStep> best;
+    DesignBox first{space_->at(0), space_->at(0)}; // no number of it is in the metric: see above
     for (const MiningWay &way : ways) {
       StepValue value = way.work->value(design.machine);
-      double worth = MiningWorth{metric_}.of(design.machine, value.step, value.joules);
+      MeasuredStep step{value.step, value.joules, jobs_[j].batch};
+      double worth =
+          MiningWorth{metric_, MiningBlend::Sum, space_.get()}.of(first, design.machine, step);
       if (value.fits && std::isfinite(worth) && (!best || worth < best->value))
         best = {jobs_[j].name,
                 way.label,

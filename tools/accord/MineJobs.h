@@ -35,6 +35,8 @@ public:
                        const std::vector<size_t> &of, const Design &design);
   /// By job: what binds the operations of its longest path; empty where it is placed.
   std::vector<std::vector<LimitShare>> limits(MiningProblem &problem, const Design &design);
+  /// By job: cores that keep operations of its longest chain waiting; empty where it is placed.
+  std::vector<std::vector<CoreDelay>> delays(MiningProblem &problem, const Design &design);
   /// Of a design that keeps all requirements and is worth nothing to all jobs: why.
   std::string unfit(MiningProblem &problem, const Design &design);
   /// What no design keeps.

@@ -1,6 +1,7 @@
 #include "tools/accord/MinePlacement.h"
 #include "lib/emit/PlacementFolder.h"
 #include "lib/place/Judge.h"
+#include "tools/accord/MineMetric.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlacementPins.h"
 #include <cmath>
@@ -74,6 +75,8 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
 
 std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace &space,
                                              MiningMetric metric) {
+  if (!placesBy(metric, session, space))
+    return nullptr;
   auto objective = objectiveOf(metric);
   if (!objective) {
     session.diagnostics()

@@ -40,6 +40,9 @@ public:
       return std::nullopt;
     prices_ = pricesOf(claim_);
     MiningVerifier verifier(claim_, *space_, prices_);
+    if (verifier.byExpression() && claim_.metric != space_->metric())
+      find("'{}' is said to be made least, '{}' makes {} least", claim_.metric, kMiningSpace,
+           space_->metric().empty() ? "nothing" : "'" + space_->metric() + "'");
     checkOwn();
     for (const ClaimedAnswer &answer : claim_.answers)
       checkWinner(verifier, answer);
@@ -198,7 +201,8 @@ private:
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
     return tdp ? plan->result.worth.value
-               : verifier.worth(machine, static_cast<double>(plan->result.worth.step) * 1e-12, 0);
+               : verifier.worth(machine, {static_cast<double>(plan->result.worth.step) * 1e-12, 0,
+                                          plan->batch});
   }
 
   std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed, const Machine &machine) {
@@ -265,7 +269,7 @@ private:
       return refused(fmt::format("{}: the step does not fit", file));
     Seconds step = plan->schedule.step.seconds();
     double joules = stepEnergyParts(plan->graph, plan->costs, plan->machine, step).total().value;
-    return verifier.worth(machine, step.value, joules);
+    return verifier.worth(machine, {step.value, joules, of.batch});
   }
 
   /// A plan of the certificate, whose bound holds for every schedule of the work on the machine.
