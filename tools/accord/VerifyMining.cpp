@@ -202,7 +202,7 @@ private:
     bool tdp = claim_.metric == "tdp_time";
     return tdp ? plan->result.worth.value
                : verifier.worth(machine, {static_cast<double>(plan->result.worth.step) * 1e-12, 0,
-                                          plan->batch});
+                                          claim_.jobs[job].batch});
   }
 
   std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed, const Machine &machine) {
