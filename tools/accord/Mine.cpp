@@ -4,6 +4,7 @@
 #include "lib/mine/Compare.h"
 #include "lib/support/Version.h"
 #include "tools/accord/MineCertificate.h"
+#include "tools/accord/MineClose.h"
 #include "tools/accord/MineJobs.h"
 #include "tools/accord/MinePlacement.h"
 #include "tools/accord/MineReport.h"
@@ -33,6 +34,8 @@ public:
       return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (int status = jobs_.prepare(); status != kDone)
       return status;
+    if (std::string wrong = wrongClose(); !wrong.empty())
+      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (int status = kDone; !options_.against.empty()) {
       plan_.findings.reference = jobs_.on(options_.against, status);
       if (status != kDone)
@@ -65,6 +68,20 @@ private:
     return "";
   }
 
+  std::string wrongClose() const {
+    if (options_.close == 0)
+      return "";
+    if (options_.strategy != "exact")
+      return "--close: only of the strategy exact";
+    if (!options_.compare.empty() || !options_.front.empty() || options_.sensitivity)
+      return "--close: not with --compare, --front or --sensitivity, which value designs by "
+             "schedules without search";
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (jobs_.placed(j))
+        return fmt::format("--close: '{}' is placed on a cluster", jobs_.jobs()[j].name);
+    return "";
+  }
+
   void searchAll() {
     MiningStrategy strategy = miningStrategy(options_.strategy);
     plan_.space = jobs_.space().name();
@@ -81,6 +98,9 @@ private:
       const std::string &name = jobs_.jobs()[j].name;
       auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
       MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
+      if (options_.close)
+        alone = jobs_.problemOf({j}, MiningBlend::Sum, false, options_.close),
+        answer.result = closeMining(*alone, answer.result, search_);
       if (answer.result.best) {
         jobs_.best(j, answer.result.value);
         answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
@@ -91,8 +111,11 @@ private:
     plan_.comparedByTime = search_.timed = options_.compare == "time";
     MiningBlend blend = ratio ? MiningBlend::WorstRatio : MiningBlend::Sum;
     auto made = jobs_.problemOf(all, blend, plan_.comparedByTime);
+    plan_.best.result = strategy(*made, kept("", !ratio));
+    if (options_.close)
+      made = jobs_.problemOf(all, blend, false, options_.close),
+      plan_.best.result = closeMining(*made, plan_.best.result, search_);
     MiningProblem &problem = *made;
-    plan_.best.result = strategy(problem, kept("", !ratio));
     chosen_.resize(jobs_.size());
     if (const auto &best = plan_.best.result.best) {
       plan_.best.design =
@@ -208,8 +231,8 @@ private:
     for (size_t j = 0; j < jobs_.size(); ++j)
       placed |= jobs_.placed(j);
     if (!placed)
-      ok = ok && writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(), plan_,
-                                        diags);
+      ok = ok && writeMiningCertificate(folder, jobs_.space(), jobs_.jobs(), jobs_.metric(),
+                                        options_.close, plan_, diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers

@@ -19,6 +19,7 @@ struct MineOptions {
   std::vector<std::string> strategies;            ///< that it is compared with; empty: all
   std::string front, against;                     ///< a share; a machine that is compared with
   bool sensitivity = false;
+  unsigned close = 0; ///< the effort by which schedules of the best designs are searched for; 0: not
   Crew *crew = nullptr; ///< several processes; null: threads of this one
   bool writes = true;   ///< false: another process does
 };

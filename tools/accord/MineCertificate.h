@@ -10,9 +10,9 @@ namespace accord {
 /// that was found: FOLDER/plan for one job, FOLDER/plan-JOB for several, and of a job's own best
 /// design FOLDER/plan-JOB-alone. Takes away those of an earlier run first, and leaves it at that
 /// where the search was none that proves something, or a job is placed on a cluster. False: an
-/// error was reported.
+/// error was reported. `effort`: by which designs were closed; 0: they were not.
 bool writeMiningCertificate(const std::string &folder, const DesignSpace &space,
                             const std::vector<MiningJob> &jobs, MiningMetric metric,
-                            const MiningPlan &plan, Diagnostics &diags);
+                            unsigned effort, const MiningPlan &plan, Diagnostics &diags);
 
 } // namespace accord
