@@ -48,17 +48,24 @@ struct StepProblem::Data {
   std::vector<Job> jobs;
   MiningWorth worth;
   StepReach reach;
+  unsigned effort;
   std::mutex mutex;
-  std::map<std::tuple<size_t, size_t, Design>, StepValue> known; ///< by job, way
+  /// By job, way, design; with how it was scheduled: 0 quickly, 1 bounded, 2 searched for.
+  std::map<std::tuple<size_t, size_t, Design, int>, StepValue> known;
 
-  StepValue valued(size_t job, size_t way, const Design &design, const Machine &machine) {
-    std::tuple key{job, way, design};
+  enum How : int { Quickly, Bounded, Searched };
+
+  StepValue valued(size_t job, size_t way, const Design &design, const Machine &machine,
+                   How how = Quickly) {
+    std::tuple key{job, way, design, static_cast<int>(how)};
     {
       std::lock_guard lock(mutex);
       if (auto found = known.find(key); found != known.end())
         return found->second;
     }
-    StepValue value = jobs[job].ways[way].work->value(machine);
+    const StepWork &work = *jobs[job].ways[way].work;
+    StepValue value =
+        how == Quickly ? work.value(machine) : work.closed(machine, effort, how == Searched);
     value.way = way;
     value.value = value.fits ? worth.of({design, design}, machine,
                                         {value.step, value.joules, jobs[job].batch})
@@ -92,6 +99,37 @@ struct StepProblem::Data {
       *least = std::min(open, best->value);
     return *best;
   }
+  /// Of its best way, whose schedules are searched for where that may make it worth less than
+  /// `below`. `how` Bounded: they are not searched for, and `least` is all that counts.
+  StepValue closed(size_t job, const Design &design, const Machine &machine, double below, How how,
+                   double &least) {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t way = 0; way < jobs[job].ways.size(); ++way)
+      order.push_back({bounded(job, jobs[job].ways[way], {design, design}, machine, {}), way});
+    std::sort(order.begin(), order.end());
+    std::optional<StepValue> best;
+    double open = kNever;
+    for (auto [bound, way] : order) {
+      const Way &of = jobs[job].ways[way];
+      if (best && bound > best->value)
+        break;
+      for (How step : {Quickly, Bounded, Searched}) {
+        if (step > how || (best && bound >= std::min(below, best->value)))
+          break;
+        StepValue one = valued(job, way, design, machine, step);
+        if (step == Quickly && !one.fits)
+          bound = kNever;
+        bound = std::max(bound, worthOf(job, of, {design, design}, machine, one.least));
+        if (step == Bounded) // its schedule is none that a search with an effort finds
+          continue;
+        if (!best || std::pair(one.value, one.way) < std::pair(best->value, best->way))
+          best = one;
+      }
+      open = std::min(open, bound);
+    }
+    least = std::min(open, best->value);
+    return *best;
+  }
   /// What a way is worth at least.
   double bounded(size_t job, const Way &way, const DesignBox &box, const Machine &machine,
                  const StepBoundOptions &options) const {
@@ -106,6 +144,12 @@ struct StepProblem::Data {
     double least = worth.of(box, machine, {step, joules, jobs[job].batch});
     return std::isnan(least) ? 0 : least;
   }
+  StepValue best(size_t job, const Design &design, const Machine &machine) {
+    double least = 0;
+    return effort > 0 ? closed(job, design, machine, kNever, Searched, least)
+                      : valued(job, design, machine);
+  }
+  Appraisal appraised(const Design &design, double below, How how);
   /// Least of its ways. `of`: of one of them.
   template <typename Of> double least(size_t job, Of of) const {
     double least = kNever;
@@ -116,8 +160,8 @@ struct StepProblem::Data {
 };
 
 StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
-                         MiningBlend blend)
-    : data_(new Data{space, {}, {metric, blend, &space}, StepReach(space), {}, {}}) {
+                         MiningBlend blend, unsigned effort)
+    : data_(new Data{space, {}, {metric, blend, &space}, StepReach(space), effort, {}, {}}) {
   for (const MiningJob &job : jobs) {
     Data::Job &mine = data_->jobs.emplace_back();
     mine.weight = job.weight, mine.best = job.best, mine.batch = job.batch;
@@ -135,6 +179,8 @@ const std::vector<DesignParameter> &StepProblem::parameters() const {
 std::string StepProblem::digest() {
   std::string text = fmt::format("{} {} {}", kVersion, data_->worth.name(),
                                  static_cast<unsigned>(data_->worth.blend));
+  if (data_->effort > 0)
+    text += fmt::format(", effort {}", data_->effort);
   for (const Data::Job &job : data_->jobs) {
     text += fmt::format("; {} {}", job.weight, job.best);
     for (const Data::Way &way : job.ways) {
@@ -173,19 +219,32 @@ double StepProblem::bound(const DesignBox &box) {
 
 double StepProblem::value(const Design &design) { return appraise(design, kNever).value; }
 
-Appraisal StepProblem::appraise(const Design &design, double) {
+unsigned StepProblem::tiers() const { return data_->effort > 0; }
+
+double StepProblem::deepen(const Design &design, unsigned) {
+  return data_->appraised(design, kNever, Data::Bounded).bound;
+}
+
+Appraisal StepProblem::appraise(const Design &design, double below) {
+  return data_->appraised(design, below, Data::Searched);
+}
+
+Appraisal StepProblem::Data::appraised(const Design &design, double below, How how) {
   Appraisal never{kNever, kNever};
-  if (!isDesign(data_->space, design))
+  if (!isDesign(space, design))
     return never;
-  auto made = data_->space.machine(design);
+  auto made = space.machine(design);
   auto *machine = std::get_if<Machine>(&made);
-  if (!machine || !data_->worth.knows(*machine) || data_->space.broken(design, *machine))
+  if (!machine || !worth.knows(*machine) || space.broken(design, *machine))
     return never;
-  std::vector<double> least(data_->jobs.size());
-  double value = data_->worth.blended(data_->jobs, [&](size_t job) {
-    return data_->valued(job, design, *machine, &least[job]).value;
+  std::vector<double> least(jobs.size());
+  double value = worth.blended(jobs, [&](size_t job) {
+    return (effort > 0
+                ? closed(job, design, *machine, worth.below(jobs[job], below), how, least[job])
+                : valued(job, design, *machine, &least[job]))
+        .value;
   });
-  return {value, data_->worth.blended(data_->jobs, [&](size_t job) { return least[job]; })};
+  return {value, worth.blended(jobs, [&](size_t job) { return least[job]; })};
 }
 
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
@@ -195,7 +254,7 @@ std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
   auto *machine = std::get_if<Machine>(&made);
   if (!machine)
     return std::nullopt;
-  StepValue value = data_->valued(job, design, *machine);
+  StepValue value = data_->best(job, design, *machine);
   return std::isfinite(value.step) ? std::optional(value) : std::nullopt;
 }
 
@@ -209,7 +268,7 @@ std::vector<double> StepProblem::waits(const Design &design) {
   if (!machine)
     return {};
   auto wayOf = [&](size_t job) -> const StepWork & { // the one that it runs
-    return *data_->jobs[job].ways[data_->valued(job, design, *machine).way].work;
+    return *data_->jobs[job].ways[data_->best(job, design, *machine).way].work;
   };
   auto boundWith = [&](StepBoundOptions options) {
     options.cores.resize(machine->cores.size());
@@ -230,7 +289,7 @@ std::vector<double> StepProblem::waits(const Design &design) {
       continue;
     if (!capacity) {
       double step = data_->worth.blended(
-          data_->jobs, [&](size_t job) { return data_->valued(job, design, *machine).step; });
+          data_->jobs, [&](size_t job) { return data_->best(job, design, *machine).step; });
       double least = data_->worth.blended(
           data_->jobs, [&](size_t job) { return wayOf(job).bound(*machine, true); });
       capacity = std::isfinite(step) && step > 0 ? std::max(0.0, 1 - least / step) : 0;

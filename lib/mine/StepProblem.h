@@ -40,6 +40,7 @@ struct StepValue {
   double step = 0, joules = 0; ///< seconds, joules
   double least = 0;            ///< seconds that no schedule of it is below, as it is priced
   double bytes = 0;            ///< of device memory
+  unsigned effort = 0;         ///< of the schedule (`ScheduleOptions`)
   bool fits = true;
   size_t way = 0;   ///< of a job: the one that is best
   double value = 0; ///< of the metric; infinite where the design may not be
@@ -49,14 +50,18 @@ struct StepValue {
 /// each kind of core at its cycles (lib/array), the least traffic of each memory at its bandwidth,
 /// and the critical path, whichever is longest. What is bounded is the step however it is
 /// scheduled: a design's appraisal has the larger of this bound and the schedule's own.
+/// With an effort, the schedules of designs that may be better than what is known are searched for,
+/// and their bounds are those of schedules in which a repeat is a unit (`StepWork::closed`).
 class StepProblem : public MiningProblem {
 public:
   StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
-              MiningBlend blend = MiningBlend::Sum);
+              MiningBlend blend = MiningBlend::Sum, unsigned effort = 0);
   ~StepProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
+  unsigned tiers() const override; ///< 1 with an effort: the bound of its schedules
+  double deepen(const Design &design, unsigned tier) override;
   Appraisal appraise(const Design &design, double below) override;
   std::vector<double> waits(const Design &design) override;
   std::vector<std::string> costNames() override; ///< those of the space

@@ -21,7 +21,10 @@ public:
       : graph_(graph), machine_(machine), costs_(costs), options_(options),
         deps_(Dependences::of(graph)), forms_(graph, machine, costs),
         workloads_(workloadsOf(graph, machine, forms_)), loads_(graph.regions.size()),
-        chosen_(graph.operations.size()) {}
+        surely_(graph.regions.size()), chosen_(graph.operations.size()) {
+    if (options.ordered)
+      options.ordered->regions.assign(graph.regions.size(), {});
+  }
 
   std::variant<Schedule, std::vector<Issue>> run() {
     double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value +
@@ -55,6 +58,11 @@ public:
     schedule_.bound = {graph_.microbatches *
                            (micro.value + Picoseconds::ceil(machine_.host.microbatch).value) +
                        update.value + Picoseconds::ceil(machine_.host.step).value};
+    if (OrderedBound *ordered = options_.ordered)
+      ordered->step = {graph_.microbatches * (ordered->regions[kMicrobatchRegion].value +
+                                              Picoseconds::ceil(machine_.host.microbatch).value) +
+                       ordered->regions[kUpdateRegion].value +
+                       Picoseconds::ceil(machine_.host.step).value};
     if (update.value == 0 || micro.proof == update.proof)
       schedule_.proof = micro.proof;
     else if (micro.value == 0)
@@ -148,11 +156,14 @@ private:
     SolveOptions options;
     options.effort = options_.effort;
     options.gap = options_.gap;
+    options.searches = options_.searches;
     options.stop = options_.stop;
     options.progress = options_.progress;
     SchedulingResult result = accord::schedule(problem, options);
     if (result.stopped == "interrupted")
       schedule_.stopped = result.stopped;
+    if (options_.ordered)
+      boundInOrder(r, problem, result.bound, options);
     const SchedulingSolution &solution = result.solution;
     RegionSchedule &out = schedule_.regions[r];
     for (size_t i = 0; i < region.operations.size(); ++i) {
@@ -178,6 +189,46 @@ private:
     if (repeats)
       return {};
     return {result.bound.value, result.bound.proof, std::move(result.bound)};
+  }
+
+  /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
+  /// its bound of that where they do not.
+  void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found,
+                    const SolveOptions &options) {
+    std::vector<SchedulingBound> &regions = options_.ordered->regions;
+    std::vector<char> &surely = surely_[r];
+    surely.resize(forms_.resources());
+    const std::vector<OperationId> &operations = graph_.regions[r].operations;
+    bool same = true;
+    for (size_t i = 0; i < operations.size(); ++i) {
+      RegionId body = graph_.operations[operations[i]].body;
+      for (size_t resource = 0; resource < surely.size() && body == kNone; ++resource)
+        surely[resource] |= takes(operations[i], resource);
+      if (body == kNone)
+        continue;
+      SchedulingProblem::Mode &mode = problem.tasks[i].modes.front();
+      int64_t count = graph_.regions[body].count, least = count * regions[body].value;
+      same &= mode.duration == least;
+      mode.duration = least;
+      std::vector<SchedulingProblem::Usage> used = std::move(mode.usage);
+      mode.usage.clear();
+      for (size_t resource = 0; resource < surely.size(); ++resource)
+        if (count > 0 && surely_[body][resource]) {
+          mode.usage.push_back({static_cast<uint32_t>(resource), forms_.capacity(resource)});
+          surely[resource] = 1;
+        }
+      same &= std::equal(used.begin(), used.end(), mode.usage.begin(), mode.usage.end(),
+                         [](const auto &a, const auto &b) { return a.of == b.of; });
+    }
+    regions[r] = same ? found : accord::schedule(problem, options).bound;
+  }
+
+  /// In whatever form.
+  bool takes(OperationId id, size_t resource) const {
+    const std::vector<StepForms::Form> &forms = forms_.of(id);
+    return std::all_of(forms.begin(), forms.end(), [&](const StepForms::Form &form) {
+      return form.duration > 0 && forms_.amount(form, resource) > 0;
+    });
   }
 
   /// What stands in the costs is how each operation runs; the forms are those of before.
@@ -268,6 +319,7 @@ private:
   std::vector<Workloads> workloads_;
   std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
                                             ///< iteration, bodies included
+  std::vector<std::vector<char>> surely_;   ///< by RegionId and resource: used whatever is chosen
   std::vector<size_t> chosen_;              ///< by OperationId: `Form::alternative`
   Schedule schedule_;
 };

@@ -9,12 +9,24 @@
 
 namespace accord {
 
+/// What no schedule is below in which a repeat is a unit of its iterations one after the other, and
+/// holds all the while the cores, memories and networks that its body surely uses.
+struct OrderedBound {
+  /// By RegionId, of one iteration, of the problem in which a repeat takes count times what this
+  /// says of its body. Tasks and resources as of `RegionSchedule::proven`; joint resources only in
+  /// regions without repeats.
+  std::vector<SchedulingBound> regions;
+  Picoseconds step;
+};
+
 /// Of `SolveOptions`, for each region; progress is of the region it is in.
 struct ScheduleOptions {
   unsigned effort = 4;
   double gap = 0;
   const std::atomic<bool> *stop = nullptr;
-  std::function<void(const SolveProgress &)> progress;
+  std::function<void(const SolveProgress &)> progress = {};
+  bool searches = true;
+  OrderedBound *ordered = nullptr; ///< gets it; the schedule is the same
 };
 
 /// One schedule per region. A repeat is one unit of count * length that holds the cores and

@@ -84,15 +84,15 @@ public:
       in.strengthen(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
     raise(simpleBound(in), "bounds");
     start();
-    if (!finished())
+    if (!finished() && options.searches)
       lists(listWork);
     if (!finished())
       windows();
-    if (!finished())
+    if (!finished() && options.searches)
       moreLists();
-    if (!finished())
+    if (!finished() && options.searches)
       neighbourhoods();
-    if (!finished())
+    if (!finished() && options.searches)
       oracle();
     if (result.status == Status::Infeasible)
       result.conflict = conflictOf(in.problem, std::max<uint64_t>(solverWork / 100, 1'000'000));

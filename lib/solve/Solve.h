@@ -20,6 +20,8 @@ struct SolveOptions {
   double gap = 0; ///< stop when (makespan - bound) / makespan is at most this
   const std::atomic<bool> *stop = nullptr; ///< set from anywhere: the best so far is returned
   std::function<void(const SolveProgress &)> progress; ///< called when a number changes
+  /// False: bounds alone are looked for, by arithmetic and windows.
+  bool searches = true;
 };
 
 /// Needs a problem that `check` passes. Deterministic unless stopped. Schedules satisfy

@@ -1,4 +1,5 @@
 // What the scheduler proved of one iteration, on a problem that is built again from the plan.
+#include "lib/verify/Ordered.h"
 #include "lib/verify/Proof.h"
 #include "lib/verify/Scheduling.h"
 #include <algorithm>
@@ -30,7 +31,30 @@ void readsOf(const Proof &p, const std::vector<OperationId> &maker, OperationId 
   }
 }
 
-SchedulingProblem problemOf(const Proof &p, RegionId top) {
+SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int64_t> &lengths);
+
+/// Of a repeat: what every schedule of its body uses.
+std::vector<SchedulingProblem::Usage> holdsOf(const Proof &p, RegionId body,
+                                              const std::vector<int64_t> &lengths) {
+  SchedulingProblem inside = problemOf(p, body, lengths);
+  std::set<uint32_t> used;
+  for (const auto &task : inside.tasks) {
+    std::map<uint32_t, size_t> forms; // that take some of it
+    for (const auto &mode : task.modes)
+      for (const auto &use : mode.usage)
+        forms[use.of] += mode.duration > 0 && use.amount > 0;
+    for (const auto &[resource, count] : forms)
+      if (count == task.modes.size())
+        used.insert(resource);
+  }
+  std::vector<SchedulingProblem::Usage> holds;
+  for (uint32_t resource : used)
+    holds.push_back({resource, inside.resources[resource].capacity});
+  return holds;
+}
+
+/// `lengths`: of an iteration, by region.
+SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int64_t> &lengths) {
   SchedulingProblem problem;
   problem.name = p.plan.graph.regions[top].name;
   const Machine &machine = p.plan.machine;
@@ -54,6 +78,12 @@ SchedulingProblem problemOf(const Proof &p, RegionId top) {
     for (ValueId value : p.operation(id).results)
       maker[value] = id;
     auto &modes = problem.tasks.back().modes;
+    if (RegionId body = p.operation(id).body; body != kNone) {
+      modes.front().duration = p.plan.graph.regions[body].count * lengths[body];
+      if (modes.front().duration > 0)
+        modes.front().usage = holdsOf(p, body, lengths);
+      continue;
+    }
     modes.clear();
     p.forms(id, [&](const OperationCost &cost) {
       SchedulingProblem::Mode &mode = modes.emplace_back();
@@ -172,9 +202,50 @@ void addJoint(SchedulingProblem &problem, size_t cores) {
 
 } // namespace
 
+SchedulingProblem orderedProblem(const Plan &plan, RegionId region,
+                                 const std::vector<int64_t> &lengths) {
+  Proof p{plan, {}, {}};
+  const std::vector<OperationId> &operations = plan.graph.regions[region].operations;
+  SchedulingProblem problem = problemOf(p, region, lengths);
+  bool repeats = std::any_of(operations.begin(), operations.end(),
+                             [&](OperationId id) { return p.operation(id).body != kNone; });
+  if (!repeats && operations.size() <= kMostJoint)
+    addJoint(problem, plan.machine.cores.size());
+  return problem;
+}
+
+OrderedProof proveOrdered(const Plan &plan, const std::vector<SchedulingBound> &regions) {
+  const WorkGraph &graph = plan.graph;
+  OrderedProof proof;
+  if (regions.size() != graph.regions.size()) {
+    proof.why = fmt::format("{} bounds for {} regions", regions.size(), graph.regions.size());
+    return proof;
+  }
+  std::vector<int64_t> lengths(regions.size(), 0);
+  auto prove = [&](auto &&self, RegionId r) -> bool {
+    for (OperationId id : graph.regions[r].operations)
+      if (RegionId body = graph.operations[id].body; body != kNone && !self(self, body))
+        return false;
+    std::vector<std::string> trusted;
+    std::vector<Issue> issues = verify(orderedProblem(plan, r, lengths), regions[r], &trusted);
+    if (!issues.empty() || !trusted.empty())
+      proof.why = fmt::format("region '{}': {}", graph.regions[r].name,
+                              issues.empty() ? trusted.front() : issues.front().message);
+    lengths[r] = std::max<int64_t>(regions[r].value, 0);
+    return proof.why.empty();
+  };
+  if (!prove(prove, kMicrobatchRegion) || !prove(prove, kUpdateRegion))
+    return proof;
+  auto host = [](Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); };
+  proof.step = {graph.microbatches *
+                    (lengths[kMicrobatchRegion] + host(plan.machine.host.microbatch)) +
+                lengths[kUpdateRegion] + host(plan.machine.host.step)};
+  return proof;
+}
+
 SchedulingProblem provenProblem(const Plan &plan, RegionId top) {
   Proof p{plan, {}, {}};
-  SchedulingProblem problem = problemOf(p, top);
+  SchedulingProblem problem = problemOf(p, top, std::vector<int64_t>(plan.graph.regions.size()));
   if (plan.graph.regions[top].operations.size() <= kMostJoint)
     addJoint(problem, plan.machine.cores.size());
   return problem;

@@ -4,6 +4,7 @@
 #include "lib/mine/Compare.h"
 #include "lib/support/Version.h"
 #include "tools/accord/MineCertificate.h"
+#include "tools/accord/MineClose.h"
 #include "tools/accord/MineJobs.h"
 #include "tools/accord/MinePlacement.h"
 #include "tools/accord/MineReport.h"
@@ -34,6 +35,8 @@ public:
       return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (int status = jobs_.prepare(); status != kDone)
       return status;
+    if (std::string wrong = wrongClose(); !wrong.empty())
+      return refuse(Code::BadCommandLine, wrong, options_.session.json, "mine");
     if (!mayMineStages(options_, jobs_))
       return jobs_.first().finish(kWrongInput, "mine");
     if (int status = kDone; !options_.against.empty()) {
@@ -68,6 +71,20 @@ private:
     return "";
   }
 
+  std::string wrongClose() const {
+    if (options_.close == 0)
+      return "";
+    if (options_.strategy != "exact")
+      return "--close: only of the strategy exact";
+    if (!options_.compare.empty() || !options_.front.empty() || options_.sensitivity)
+      return "--close: not with --compare, --front or --sensitivity, which value designs by "
+             "schedules without search";
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (jobs_.placed(j))
+        return fmt::format("--close: '{}' is placed on a cluster", jobs_.jobs()[j].name);
+    return "";
+  }
+
   void searchAll() {
     MiningStrategy strategy = miningStrategy(options_.strategy);
     plan_.space = jobs_.space().name();
@@ -87,6 +104,9 @@ private:
       auto alone = jobs_.problemOf({j}, MiningBlend::Sum);
       auto &chosen = chosenAlone_.emplace_back();
       MinedAnswer answer{strategy(*alone, kept("." + name, j == 0)), {}};
+      if (options_.close)
+        alone = jobs_.problemOf({j}, MiningBlend::Sum, false, options_.close),
+        answer.result = closeMining(*alone, answer.result, search_);
       if (answer.result.best) {
         jobs_.best(j, answer.result.value);
         answer.design = jobs_.designed(name, *alone, {j}, *answer.result.best);
@@ -99,8 +119,11 @@ private:
     plan_.comparedByTime = search_.timed = options_.compare == "time";
     MiningBlend blend = ratio ? MiningBlend::WorstRatio : MiningBlend::Sum;
     auto made = jobs_.problemOf(all, blend, plan_.comparedByTime);
+    plan_.best.result = strategy(*made, kept("", !ratio));
+    if (options_.close)
+      made = jobs_.problemOf(all, blend, false, options_.close),
+      plan_.best.result = closeMining(*made, plan_.best.result, search_);
     MiningProblem &problem = *made;
-    plan_.best.result = strategy(problem, kept("", !ratio));
     chosen_.resize(jobs_.size());
     if (const auto &best = plan_.best.result.best) {
       plan_.best.design =
@@ -123,8 +146,8 @@ private:
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
     if (options_.stages && options_.writes && chosen_.front())
-      plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best,
-                                 search_.stop);
+      plan_.stages =
+          minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
     if (!plan_.findings.limits.empty())
       plan_.findings.delays = jobs_.delays(problem, *plan_.best.result.best);
     if (options_.compare.empty())
@@ -213,8 +236,8 @@ private:
       llvm::sys::fs::remove(folder + "/compared.csv");
     else
       ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
-    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common &&
-                  !plan_.stages->text.empty();
+    bool staged =
+        plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"),
                            plan_.best.design->text);
@@ -227,7 +250,7 @@ private:
       if (answer.design)
         ok = ok &&
              writeFile(diags, folder + "/" + answer.design->name + ".accel", answer.design->text);
-    ok = ok && writeMiningCertificate(folder, jobs_, plan_, diags);
+    ok = ok && writeMiningCertificate(folder, jobs_, options_.close, plan_, diags);
     if (!ok)
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers

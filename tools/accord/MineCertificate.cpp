@@ -1,4 +1,5 @@
 #include "tools/accord/MineCertificate.h"
+#include "lib/cost/Estimate.h"
 #include "lib/emit/Certificate.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/MiningCertificate.h"
@@ -7,6 +8,7 @@
 #include "lib/emit/PlanJson.h"
 #include "lib/mine/StepWork.h"
 #include "lib/place/SingleDevice.h"
+#include "lib/solve/ScheduleStep.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifyMining.h"
@@ -37,9 +39,10 @@ ClaimedAnswer claimed(const std::string &name, std::vector<size_t> jobs,
 
 class Certifier {
 public:
-  Certifier(const std::string &folder, MineJobs &jobs, const MiningPlan &plan, Diagnostics &diags)
+  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
+            Diagnostics &diags)
       : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()),
-        metric_(jobs.metric()), plan_(plan), diags_(diags) {}
+        metric_(jobs.metric()), effort_(effort), plan_(plan), diags_(diags) {}
 
   bool write() {
     removeOld();
@@ -116,12 +119,14 @@ private:
     MiningVerifier verifier(claim_, **machines, found);
     for (ClaimedAnswer &answer : claim_.answers) {
       bool ratio = claim_.blend == "worst_ratio" && answer.jobs.size() > 1;
-      auto problem =
-          mined_.problemOf(answer.jobs, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
+      auto problem = mined_.problemOf(
+          answer.jobs, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum, false, effort_);
       MiningProof proof;
       for (const OpenDesign &design : verifier.open(answer, proof)) {
-        // Of placements no more is asked than whether one is below.
-        double below = design.forms.empty() ? INFINITY : answer.value * (1 + 1e-9);
+        // Of placements and searched schedules no more is asked than whether one is below.
+        double below = !design.forms.empty() ? answer.value * (1 + 1e-9)
+                       : effort_ > 0         ? answer.bound
+                                             : INFINITY;
         answer.survivors.push_back(
             {design.design, problem->appraise(design.design, below).value, {}});
         if (!writePlacements(design, answer.survivors.back()))
@@ -129,7 +134,7 @@ private:
         for (ClaimedPlan way : design.ways)
           if (number_ < kMostPlans) {
             way.number = number_;
-            if (!writePlan(design.design, way.job, way.way, miningPlanFile(number_), true))
+            if (!writePlan(design.design, way.job, way.way, miningPlanFile(number_), true, 0))
               return false;
             answer.survivors.back().plans.push_back(way), ++number_;
           }
@@ -179,23 +184,25 @@ private:
   }
 
   bool writeWinner(const ClaimedAnswer &answer, size_t job) {
-    StepProblem problem(space_, {jobs_[job]}, metric_);
+    StepProblem problem(space_, {jobs_[job]}, metric_, MiningBlend::Sum, effort_);
     auto step = problem.step(0, *answer.winner);
     std::string folder = planFolder(claim_, answer, job);
-    return !step || (make(folder_ + "/" + folder) &&
-                     writePlan(*answer.winner, job, step->way, folder + "/plan.json", false));
+    return !step ||
+           (make(folder_ + "/" + folder) &&
+            writePlan(*answer.winner, job, step->way, folder + "/plan.json", false, step->effort));
   }
 
-  /// As designs are valued: a schedule without search. `brief`: without what solvers claimed.
-  bool writePlan(const Design &design, size_t job, size_t way, const std::string &file,
-                 bool brief) {
+  /// As designs are valued. `brief`: without what solvers claimed; of designs that were closed,
+  /// with what is proved of each region where repeats are units.
+  bool writePlan(const Design &design, size_t job, size_t way, const std::string &file, bool brief,
+                 unsigned effort) {
     auto machine = space_.machine(design);
     if (!std::holds_alternative<Machine>(machine))
       return true;
     SingleDeviceRequest request;
     request.job = jobs_[job].name;
     request.batch = jobs_[job].batch;
-    request.effort = 0;
+    request.effort = effort;
     auto planned = planFor(jobs_[job].ways[way].work->graph(), std::get<Machine>(machine), request);
     auto *plan = std::get_if<Plan>(&planned);
     if (!plan) {
@@ -204,6 +211,8 @@ private:
                        std::get<std::vector<Issue>>(planned).front().message);
       return false;
     }
+    if (brief && effort_ > 0)
+      addOrdered(*plan);
     std::string path = folder_ + "/" + file;
     if (!writeFile(diags_, path,
                    (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
@@ -215,6 +224,21 @@ private:
     return !issue;
   }
 
+  /// What windows prove; searches add nothing to it that a verifier could prove again.
+  void addOrdered(Plan &plan) const {
+    auto priced = estimate(plan.graph, plan.machine);
+    auto *costs = std::get_if<Costs>(&priced);
+    OrderedBound ordered;
+    ScheduleOptions options;
+    options.effort = effort_;
+    options.searches = false;
+    options.ordered = &ordered;
+    if (!costs || scheduleStep(plan.graph, plan.machine, *costs, options).index() > 0)
+      return;
+    for (RegionId r = 0; r < ordered.regions.size(); ++r)
+      plan.schedule.regions[r].proven = std::move(ordered.regions[r]);
+  }
+
   /// Plans that prove what single designs take at least.
   static constexpr unsigned kMostPlans = 400;
   unsigned number_ = 0;
@@ -223,6 +247,7 @@ private:
   const DesignSpace &space_;
   const std::vector<MiningJob> &jobs_;
   MiningMetric metric_;
+  unsigned effort_;
   const MiningPlan &plan_;
   Diagnostics &diags_;
   MiningClaim claim_;
@@ -230,9 +255,9 @@ private:
 
 } // namespace
 
-bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, const MiningPlan &plan,
-                            Diagnostics &diags) {
-  return Certifier(folder, jobs, plan, diags).write();
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort,
+                            const MiningPlan &plan, Diagnostics &diags) {
+  return Certifier(folder, jobs, effort, plan, diags).write();
 }
 
 } // namespace accord

@@ -10,8 +10,8 @@ namespace accord {
 /// that was found: FOLDER/plan for one job, FOLDER/plan-JOB for several, and of a job's own best
 /// design FOLDER/plan-JOB-alone; those of jobs on a cluster are written elsewhere. Takes away those
 /// of an earlier run first, and leaves it at that where the search was none that proves something.
-/// False: an error was reported.
-bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, const MiningPlan &plan,
-                            Diagnostics &diags);
+/// False: an error was reported. `effort`: by which designs were closed; 0: they were not.
+bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort,
+                            const MiningPlan &plan, Diagnostics &diags);
 
 } // namespace accord

@@ -78,6 +78,14 @@ void addMine(CLI::App &app, int &status) {
                    ? ""
                    : "expected a share below 1, as in 2% or 0.02, found '" + share + "'";
       });
+  command
+      ->add_option("--close", options->close,
+                   "Also search for better schedules and higher bounds of the designs that may be "
+                   "best, with the effort of `accord compile` or a number up to 12: the gap is "
+                   "what that leaves. Takes longer than the search itself")
+      ->expected(0, 1)
+      ->default_str("4")
+      ->check(CLI::Range(1u, 12u));
   command->add_flag("--sensitivity", options->sensitivity,
                     "Also the best design with each choice of each parameter, and with each limit "
                     "relaxed by 10 %; a search for each");

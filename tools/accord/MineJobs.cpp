@@ -138,7 +138,7 @@ std::string MineJobs::unfit(MiningProblem &problem, const Design &design) {
 }
 
 std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of, MiningBlend blend,
-                                                   bool anew) {
+                                                   bool anew, unsigned effort) {
   std::vector<MiningJob> jobs;
   std::vector<PlacedShare> shares;
   bool placed = false;
@@ -157,7 +157,7 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
   }
   if (placed)
     return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, blend);
-  return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, blend);
+  return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, blend, effort);
 }
 
 std::optional<MinedStep> MineJobs::stepOf(MiningProblem &problem, size_t i, size_t j,

@@ -29,7 +29,7 @@ public:
 
   /// Of these jobs. `anew`: nothing is known of their steps' prices on one device.
   std::unique_ptr<MiningProblem> problemOf(const std::vector<size_t> &of, MiningBlend blend,
-                                           bool anew = false);
+                                           bool anew = false, unsigned effort = 0);
   /// A design of a problem of these jobs.
   MinedDesign designed(const std::string &name, MiningProblem &problem,
                        const std::vector<size_t> &of, const Design &design);

@@ -8,6 +8,7 @@
 #include "lib/emit/PlacementJson.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/support/JsonParse.h"
+#include "lib/verify/Ordered.h"
 #include "tools/accord/MiningDiffers.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlanFile.h"
@@ -294,10 +295,22 @@ private:
       return refused(fmt::format("{}: {}", file, other));
     if (std::string other = differs(plan->graph, plan->costs, costs); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
+    // What is said of regions with repeats is about schedules in which these are units.
+    std::vector<SchedulingBound> regions;
+    for (RegionId r = 0; r < plan->schedule.regions.size(); ++r) {
+      SchedulingBound &proven = plan->schedule.regions[r].proven;
+      regions.push_back(proven);
+      for (OperationId id : plan->graph.regions[r].operations)
+        if (plan->graph.operations[id].body != kNone)
+          proven = {};
+    }
     Verification proof = verify(*plan);
     for (const Issue &finding : proof.findings)
       out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
-    return proof.boundProved ? plan->schedule.bound.seconds().value : 0;
+    if (!proof.holds())
+      return 0;
+    double ordered = proveOrdered(*plan, regions).step.seconds().value;
+    return std::max(ordered, proof.boundProved ? plan->schedule.bound.seconds().value : 0);
   }
 
   void checkBound(MiningVerifier &verifier, const ClaimedAnswer &answer) {

@@ -1,0 +1,12 @@
+// Designs that may be best, with schedules that are searched for: `accord mine --close`.
+#pragma once
+#include "lib/mine/Mine.h"
+
+namespace accord {
+
+/// Goes on from the result of a search by schedules without search: `problem` is the same with an
+/// effort. Counts and moments are of both searches.
+MiningResult closeMining(MiningProblem &problem, const MiningResult &quick,
+                         const MiningOptions &options);
+
+} // namespace accord
