@@ -72,34 +72,26 @@ public:
     return std::move(out);
   }
 
-  /// Of all configurations that there are.
   OpenPlacements open() {
     OpenPlacements left{{}, INFINITY};
     bool all = configurations(p, list);
-    std::vector<char> open(p.forms.size(), !all);
+    std::vector<char> open(p.forms.size(), !all); // or not looked at
     for (size_t c = 0; c < list.size(); ++c) {
       double least = leastByWork(p, list[c], cuts.chain());
       std::vector<OpenOne> groups;
-      // Of merged layers other cuts are even.
       if (!reaches(least) && list[c].chunks == 1 && openOf(c, groups))
-        least = std::max(least, groups.empty() ? bound : leastOf(groups));
+        least = std::max(
+            least, groups.empty() ? bound : std::ranges::min(groups, {}, &OpenOne::least).least);
       for (Id form : list[c].forms)
         open[form] |= !reaches(least);
       left.least = std::min(left.least, all ? least : 0);
     }
     for (Id form = 0; form < open.size(); ++form)
-      if (open[form])
-        left.forms.push_back(form);
+      left.forms.insert(left.forms.end(), open[form] ? 1 : 0, form);
     return left;
   }
 
 private:
-  static double leastOf(const std::vector<OpenOne> &groups) {
-    double least = INFINITY;
-    for (const OpenOne &one : groups)
-      least = std::min(least, one.least);
-    return least;
-  }
   bool reaches(double value) const {
     return std::isinf(bound) ? std::isinf(value) : value >= bound * (1 - 1e-9);
   }

@@ -105,12 +105,14 @@ private:
                                machines ? "other choices" : std::get<std::string>(read)));
       return false;
     }
-    if (auto designs = designsOf(claim_); !designs || *designs > MiningVerifier::kMostDesigns)
-      return true;
-    std::vector<double> capacities = capacitiesOf(**machines);
+    auto designs = designsOf(claim_);
+    bool all = designs && *designs <= MiningVerifier::kMostDesigns;
+    std::vector<double> capacities = capacitiesOf(**machines, all);
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (const PlacedWork *work = mined_.placements(j))
         claim_.jobs[j].cluster = work->claimed(capacities);
+    if (!all)
+      return true;
     // Nothing is proved here: prices may be those that the search has found.
     auto found = [this, anew = pricesOf(claim_)](size_t job, size_t way, const Machine &machine) {
       const std::vector<MiningWay> &ways = jobs_[job].ways;
@@ -143,15 +145,22 @@ private:
     return true;
   }
 
-  /// What of device memory there is in the space.
-  std::vector<double> capacitiesOf(MiningSpace &machines) const {
+  /// What of device memory there is in all designs of the space, or in those that were found.
+  std::vector<double> capacitiesOf(MiningSpace &machines, bool all) const {
     std::set<double> found;
-    Design design(claim_.parameters.size(), 0);
-    do {
+    auto add = [&](const Design &design) {
       const Machine *machine = machines.nearly(design);
       if (machine && !machine->memories.empty())
         found.insert(machine->memories.front().capacity.value);
-    } while (next(claim_, design));
+    };
+    for (const ClaimedAnswer &answer : claim_.answers)
+      if (answer.winner)
+        add(*answer.winner);
+    Design design(claim_.parameters.size(), 0);
+    while (all) {
+      add(design);
+      all = next(claim_, design);
+    }
     return {found.begin(), found.end()};
   }
 
@@ -162,7 +171,7 @@ private:
       std::vector<PlacementProblem::Form> forms;
       for (PlacementProblem::Id id : ids)
         forms.push_back(claim_.jobs[job].cluster->problem.forms[id]);
-      if (!std::holds_alternative<Machine>(machine) || number_ >= kMostPlans)
+      if (!std::holds_alternative<Machine>(machine) || number_ >= kMostProblems)
         continue;
       for (const PlacementProblem &problem :
            mined_.placements(job)->problems(std::get<Machine>(machine), forms)) {
@@ -241,6 +250,8 @@ private:
 
   /// Plans that prove what single designs take at least.
   static constexpr unsigned kMostPlans = 400;
+  /// Placement problems, which are smaller.
+  static constexpr unsigned kMostProblems = 4000;
   unsigned number_ = 0;
   const std::string &folder_;
   MineJobs &mined_;

@@ -200,6 +200,10 @@ private:
       layer.pins.clear();
     if (std::string other = verifier.differs(job, problem, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
+    if (std::string other =
+            differsByScheduling(*claim_.jobs[job].cluster, job, problem, machine, prices_);
+        !other.empty())
+      return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
     return tdp ? plan->result.worth.value
                : verifier.worth(machine, {static_cast<double>(plan->result.worth.step) * 1e-12, 0,

@@ -116,7 +116,7 @@ def heavier(c):
             operation["flops"] *= 2
 
 
-tampered("another cluster", ["devices are others"], cluster(lambda c: c["problem"]["kinds"][0].update(devices=2)))
+tampered("another cluster", ["devices are others"], cluster(lambda c: c["problem"]["kinds"][0].update(devices=8)))
 tampered("slower links", ["links"], cluster(lambda c: c["problem"]["links"][0]["across"].__setitem__(1, 1e9)))
 tampered("a form left out", ["is no form of the cluster"], cluster(lambda c: drop_forms(c["problem"])))
 tampered("more work", ["A0906"], cluster(heavier))
