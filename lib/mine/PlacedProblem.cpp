@@ -130,6 +130,40 @@ double PlacedProblem::deepen(const Design &design, unsigned) {
   });
 }
 
+std::vector<double> PlacedProblem::waits(const Design &design) {
+  auto machine = data_->machine(design);
+  if (!machine)
+    return {};
+  std::vector<double> waits(parameters().size());
+  auto raise = [&](size_t p, double less, double whole) {
+    if (whole > 0 && std::isfinite(whole))
+      waits[p] = std::max(waits[p], 1 - less / whole);
+  };
+  for (const PlacedShare &job : data_->jobs) {
+    if (!job.work) {
+      std::vector<double> alone = job.alone->waits(design);
+      for (size_t p = 0; p < alone.size(); ++p)
+        raise(p, 1 - alone[p], 1);
+      continue;
+    }
+    double whole = job.work->bound(*machine, {});
+    std::optional<double> priced;
+    for (size_t p = 0; p < waits.size(); ++p) {
+      const StepReach::Of &of = data_->reach.of(p);
+      StepBoundOptions left;
+      left.cores = of.cores, left.memories = of.memories;
+      left.cores.resize(machine->cores.size()), left.memories.resize(machine->memories.size());
+      raise(p, job.work->bound(*machine, left), whole);
+      if (!of.capacity)
+        continue;
+      if (!priced) // more room makes steps at most as short as compulsory traffic alone does
+        priced = job.work->deepen(*machine);
+      raise(p, whole, *priced);
+    }
+  }
+  return waits;
+}
+
 double PlacedProblem::value(const Design &design) { return appraise(design, kNever).value; }
 
 /// One job after the other: where one of them alone is worth too much, the rest is not looked at.

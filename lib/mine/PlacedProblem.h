@@ -33,6 +33,9 @@ public:
   double deepen(const Design &design, unsigned tier) override;
   double value(const Design &design) override;
   Appraisal appraise(const Design &design, double below) override;
+  /// Of the job that waits most: by what part its bound is shorter without what the parameter
+  /// changes.
+  std::vector<double> waits(const Design &design) override;
   std::vector<std::string> costNames() override; ///< those of one device
   std::vector<double> costs(const DesignBox &box) override;
   std::string digest() override;

@@ -1,6 +1,7 @@
 #include "lib/tile/Search.h"
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <queue>
 #include <utility>
 
@@ -224,23 +225,34 @@ std::optional<unsigned> Search::widest(unsigned level, const Box &box) const {
 
 /// Best first: the box whose bound is least is halved.
 void Search::explore(unsigned level) {
-  auto later = [this](const Box &a, const Box &b) {
-    if (a.value.time != b.value.time)
-      return a.value.time > b.value.time;
+  auto later = [this](const Box *a, const Box *b) {
+    if (a->value.time != b->value.time)
+      return a->value.time > b->value.time;
     for (unsigned l = 1; l <= nearest; ++l)
-      if (a.value.bits[l] != b.value.bits[l])
-        return a.value.bits[l] > b.value.bits[l];
-    return a.serial < b.serial; // of equals the latest, to reach tilings soon
+      if (a->value.bits[l] != b->value.bits[l])
+        return a->value.bits[l] > b->value.bits[l];
+    return a->serial < b->serial; // of equals the latest, to reach tilings soon
   };
-  std::priority_queue<Box, std::vector<Box>, decltype(later)> queue(later);
+  // Boxes stay where they are while the queue is put in order: they are large.
+  std::deque<Box> boxes;
+  std::vector<Box *> spare;
+  std::priority_queue<Box *, std::vector<Box *>, decltype(later)> queue(later);
+  auto push = [&](const Box &one) {
+    if (spare.empty())
+      spare.push_back(&boxes.emplace_back());
+    *spare.back() = one;
+    queue.push(spare.back());
+    spare.pop_back();
+  };
   Frame &f = frames[level];
   int64_t serial = 0;
   Box box = everything(level);
   box.value = objective(level, f.compute, floorBits[level]);
   if (bounds(level, box))
-    queue.push(box);
+    push(box);
   while (!queue.empty() && !cut) {
-    box = queue.top();
+    box = *queue.top();
+    spare.push_back(queue.top());
     queue.pop();
     if (!improves(box.value))
       continue;
@@ -263,15 +275,15 @@ void Search::explore(unsigned level) {
     half.low[*split] = static_cast<Index>(middle + 1);
     half.serial = ++serial;
     if (bounds(level, half))
-      queue.push(half);
+      push(half);
     half = box;
     half.high[*split] = middle;
     half.serial = ++serial;
     if (bounds(level, half))
-      queue.push(half);
+      push(half);
   }
   if (level == 1 && cut)
-    openBound = std::min(box.value.time, queue.empty() ? box.value.time : queue.top().value.time);
+    openBound = std::min(box.value.time, queue.empty() ? box.value.time : queue.top()->value.time);
 }
 
 /// All tiles of `level` are decided. Goes on inside, or takes them as an answer; seconds of the

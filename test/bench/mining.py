@@ -26,6 +26,31 @@ MODELS = [
     ("MobileNet-v3", "mobilenet.dnn", "mobilenet_v3_large", 128, "32, 128", "sgd"),
     ("Inception-v3", "inception.dnn", "inception_v3", 64, "16, 64", "sgd"),
 ]
+# name, file of the catalogue, model, chips, batch: placed on chips of the space, four to a board.
+CLUSTERS = [
+    ("OPT-1.3B", "opt.dnn", "opt_1_3b", 8, 64),
+    ("GPT-2 XL", "gpt2.dnn", "gpt2_xl", 8, 64),
+    ("GPT-3 175B", "gpt3.dnn", "gpt3", 512, 512),
+]
+CLUSTER = """import "{space}"
+cluster pod {{
+  server board[{boards}] {{
+    device chip[4] : tpu_like_space
+    network ici {{ connects = chip, topology = switch, bandwidth = 100 GB/s, latency = 1 us }}
+  }}
+  network ethernet {{ connects = board, topology = fat_tree(oversubscription = 1), bandwidth = 50 GB/s, latency = 5 us }}
+}}
+"""
+PLACED = """import "catalog/{file}"
+import "{cluster}"
+train step = {model}() on pod {{
+  batch = {batch}
+  precision = mixed(bf16)
+  optimizer = adam
+  search {{ microbatch = {{1, 2, 4}}, tensor_parallel = pow2 1..4, recompute = {{none, full}}, schedule = one_f_one_b, zero = 0 }}
+  maximize throughput
+}}
+"""
 # The catalogue's tpu_like as the only design of the space: its power by the same formula as that of the others.
 POINT = [(r"pow2 4\.\.64 MiB", "16 MiB"), (r"\{1024 B/cycle.*?\}", "2048 B/cycle"), (r"mxu\[1\.\.8\]", "mxu[2]"),
          (r"\(pow2 32\.\.256\) x \(pow2 32\.\.256\)", "128 x 128"), (r"\{weight_stationary.*?\}", "weight_stationary"),
@@ -54,6 +79,23 @@ def above(row):
 
 def near(row, column, unit=""):
     return f"{float(row[column]):.3g}{unit}" if row[column] else "never"
+
+
+def row(name, metric, found, baseline, equal, timed):
+    value, exact, times = found["objective"]["value"], equal["exact"], timed["exact"]
+    shown = f"{value:.4g} W s" if metric == "tdp_time" else f"{1e3 * value:.4g} ms"
+    print(f"| {name} | {shown} | {baseline / value:.2f} | {near(exact, 'evaluations_to_1_percent')} of"
+          f" {exact['evaluations']} | {near(times, 'processor_s_to_1_percent')} of"
+          f" {float(times['processor_s']):.3g} s | {above(equal['wham'])},"
+          f" {near(equal['wham'], 'evaluations_to_1_percent')} | {above(equal['bayes'])},"
+          f" {near(equal['bayes'], 'evaluations_to_1_percent')} | {above(timed['bayes'])} |", flush=True)
+
+
+def mined(path, folder, space, same):
+    """What exact found, and the comparisons with as many designs and with as much time."""
+    found = json.loads(run("mine", path, *space, "--compare", "--strategies", "wham,bayes", "-o", folder, *same))
+    run("mine", path, *space, "--compare=time", "--strategies", "bayes", "-o", f"{folder}_time", *same)
+    return found, compared(folder), compared(pathlib.Path(f"{folder}_time"))
 
 
 def main():
@@ -86,23 +128,22 @@ def main():
             same = ["--metric", options.metric, "--train", "step", "--json"]
             point = json.loads(run("mine", path, "--space", f"{work}/point.accel:tpu_like_space", "--strategy",
                                    "exhaustive", "-o", work / f"{model}_point", *same))
-            folder = work / f"{model}_{options.metric}"
-            found = json.loads(run("mine", path, "--space", "tpu_like_space", "--compare", "--strategies", "wham,bayes",
-                                   "-o", folder, *same))
-            equal = compared(folder)
-            run("mine", path, "--space", "tpu_like_space", "--compare=time", "--strategies", "bayes", "-o",
-                work / f"{model}_{options.metric}_time", *same)
-            timed = compared(work / f"{model}_{options.metric}_time")
-            value, exact = found["objective"]["value"], equal["exact"]
+            found, equal, timed = mined(path, work / f"{model}_{options.metric}", ["--space", "tpu_like_space"], same)
             # Against the best plan on the catalogue's design; its power by the formula of the mined ones.
             baseline = plan["step_time_s"] * (point["design"]["tdp_W"] if options.metric == "tdp_time" else 1)
-            shown = f"{value:.4g} W s" if options.metric == "tdp_time" else f"{1e3 * value:.4g} ms"
-            times = timed["exact"]
-            print(f"| {name} | {shown} | {baseline / value:.2f} | {near(exact, 'evaluations_to_1_percent')} of"
-                  f" {exact['evaluations']} | {near(times, 'processor_s_to_1_percent')} of"
-                  f" {float(times['processor_s']):.3g} s | {above(equal['wham'])},"
-                  f" {near(equal['wham'], 'evaluations_to_1_percent')} | {above(equal['bayes'])},"
-                  f" {near(equal['bayes'], 'evaluations_to_1_percent')} | {above(timed['bayes'])} |", flush=True)
+            row(name, options.metric, found, baseline, equal, timed)
+        for name, file, model, chips, batch in CLUSTERS:
+            if options.model and name not in options.model:
+                continue
+            same = ["--metric", options.metric, "--json"]
+            for kind, space in [("pod", "catalog/spaces.accel"), ("point_pod", "point.accel")]:
+                (work / f"{model}_{kind}.accel").write_text(CLUSTER.format(space=space, boards=chips // 4), encoding="utf-8")
+                (work / f"{model}_{kind}.dnn").write_text(
+                    PLACED.format(file=file, cluster=f"{model}_{kind}.accel", model=model, batch=batch), encoding="utf-8")
+            point = json.loads(run("mine", work / f"{model}_point_pod.dnn", "--strategy", "exhaustive", "-o",
+                                   work / f"{model}_point", *same))
+            found, equal, timed = mined(work / f"{model}_pod.dnn", work / f"{model}_{options.metric}", [], same)
+            row(name, options.metric, found, point["objective"]["value"], equal, timed)
     print(f"{processor_seconds():.0f} s of processor time in all", file=sys.stderr)
 
 

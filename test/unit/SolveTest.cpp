@@ -122,16 +122,20 @@ TEST(Solve, NothingIsAskedWithoutWork) {
 }
 
 TEST(Solve, WorkIsThatOfTheEffort) {
-  // Of forms whose search stays open: one of three instances, or all for a shorter time.
+  // Whose search stays open: three scarce resources, two forms of each task.
   SchedulingProblem problem;
-  problem.addResource("core", 3);
   std::mt19937 random(7);
+  auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
+  for (const char *name : {"a", "b", "c"})
+    problem.addResource(name, 9);
   for (unsigned i = 0; i < 40; ++i) {
-    int64_t one = 900 + static_cast<int64_t>(random() % 900);
-    auto task = problem.addTask("t" + std::to_string(i), one * 2 / 5, {{0, 3}});
-    problem.tasks[task].modes.push_back({"one", one, {{0, 1}}, {}, false});
-    for (unsigned before = 0; before < i; ++before)
-      if (random() % 12 == 0)
+    int64_t time = 40 + below(60), first = 3 + below(5), second = 2 + below(5);
+    auto task = problem.addTask("t" + std::to_string(i), time,
+                                {{0, first}, {1, second}, {2, 1 + below(5)}});
+    problem.tasks[task].modes.push_back(
+        {"slow", time + 10 + below(60), {{0, 1 + first / 2}, {1, second}}, {}, false});
+    for (unsigned before = i > 6 ? i - 6 : 0; before < i; ++before)
+      if (below(8) == 0)
         problem.addPrecedence(before, task);
   }
   for (unsigned effort : {6u, 7u}) {

@@ -149,7 +149,9 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
         way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
     PlacedShare share{placed_[j], nullptr, job.weight, job.best, job.batch};
-    job.weight = 1; // its share has it
+    job.weight = 1;         // its share has it
+    if (placed_[j] && anew) // as before: it is no error now
+      share.work = placedWork(session(j), *space_, metric_);
     if (!placed_[j])
       share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
     shares.push_back(std::move(share));
