@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kRounds = 4;
+constexpr double kMixGap = 2e-3;  ///< of the least of a mix
+constexpr double kMatters = 0.01; ///< of a step: classes of layers whose least is searched for
 constexpr double kPowers[] = {0.5, 1, 2};
 using Id = PlacementProblem::Id;
 
@@ -94,13 +96,12 @@ private:
     const PlacementProblem::Form &form = placed_.form;
     StageCandidate one{common_, nullptr, groups.front().layers->cost(common_)};
     auto machine = std::get<Machine>(space_.machine(common_));
-    if (auto problem =
-            work_.priced(machine, {form.tensor, form.sequence}, form.microbatch))
+    if (auto problem = work_.priced(machine, {form.tensor, form.sequence}, form.microbatch))
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageKinds kinds;
     if (one.problem)
-      kinds = stageKinds({one}, form,
-                         scaleOf(form, static_cast<int64_t>(placed_.worth.memory.size())));
+      kinds =
+          stageKinds({one}, form, scaleOf(form, static_cast<int64_t>(placed_.worth.memory.size())));
     if (!kinds.kinds.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -130,6 +131,7 @@ private:
     search.threads = options_.threads;
     search.stop = options_.stop;
     search.known = {common_};
+    search.gap = kMixGap;
     MiningResult result = mineExactly(mix, search);
     out_.valued += result.evaluations, out_.bounds += result.bounds;
     if (candidates)
@@ -173,34 +175,36 @@ private:
     };
     std::sort(order.begin(), order.end(),
               [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
-    group.leastWorth.assign(counts.size(), 0);
     add(group, common_);
+    group.leastWorth.assign(counts.size(), 0);
+    double all = 0;
+    for (Id cls : order)
+      all += takes(cls);
+    auto useless = [&] {
+      group.bound = std::max(group.bound, costs_ ? costBound(group) : stepBound(group, best_));
+      return group.bound >= best_ || stopped();
+    };
     for (Id cls : order) {
+      // What is little of a step stays with the bound of the whole space.
+      bool matters = takes(cls) >= kMatters * all;
+      double &worth = group.leastWorth[cls];
+      worth = kNever; // of the way that is worth least
       for (size_t policy = 0; policy < layers.policies(); ++policy) {
         size_t way = cls * layers.policies() + policy;
-        group.least[way] = std::max(group.least[way],
-                                    mine(group, wayOf(group, way), {}, policy == 0 && !costs_));
+        double &least = group.least[way];
+        if (matters)
+          least = std::max(least, mine(group, wayOf(group, way), {}, policy == 0 && !costs_));
+        worth = std::min(worth, matters && costs_ ? mine(group, wayOf(group, way), {1}, policy == 0)
+                                                  : leastCost_ * least);
+        if (matters && !costs_ && useless())
+          return;
       }
-      if (!costs_)
-        group.bound = std::max(group.bound, stepBound(group, best_));
-      if (group.bound >= best_ || stopped())
-        return;
     }
-    if (costs_) {
-      for (Id cls : order) {
-        double fastest = kNever; // the way that is worth least
-        for (size_t policy = 0; policy < layers.policies(); ++policy)
-          fastest = std::min(fastest, mine(group, wayOf(group, cls * layers.policies() + policy), {1},
-                                           policy == 0));
-        group.leastWorth[cls] = fastest;
-        for (double power : kPowers)
-          if (power != 1)
-            mine(group, wayOf(group, cls * layers.policies()), {power}, true);
-      }
-      group.bound = std::max(group.bound, costBound(group));
-      if (group.bound >= best_ || stopped())
-        return;
-    }
+    if (costs_ && useless())
+      return;
+    for (double power : kPowers)
+      if (costs_ && power != 1)
+        mine(group, wayOf(group, order.front() * layers.policies()), {power}, true);
     if (exhausts_)
       for (uint64_t point = 0; point < *points_; ++point)
         add(group, space_.at(point));
@@ -214,7 +218,8 @@ private:
     int64_t devices = problem.kinds.front().devices;
     if (problem.limits.devices > 0)
       devices = std::min(devices, problem.limits.devices);
-    int64_t most = std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
+    int64_t most =
+        std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
     for (int64_t p = 1; p <= most; ++p)
       if (problem.mayHaveGroups(p) && problem.mayHaveStages(p))
         all.push_back(p);
@@ -260,9 +265,9 @@ private:
         least.microbatches = ideal->batch / samples;
         for (int64_t p : stagesOf(*ideal, degrees)) {
           least.stages = p;
-          double each = 1e-12 * (metric_ == MiningMetric::AreaTime
-                                     ? 1 / static_cast<double>(p)
-                                     : static_cast<double>(degrees.devices()));
+          double each =
+              1e-12 * (metric_ == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
+                                                         : static_cast<double>(degrees.devices()));
           double even = work * static_cast<double>(least.microbatches) / static_cast<double>(p);
           if (leastStageCost(least, even, lowest / each) * each >= lowest)
             continue;
@@ -273,8 +278,8 @@ private:
             cls.costs = {cls.costs[form]};
           double step = leastByCuts(only, kNever);
           if (std::isfinite(step))
-            lowest = std::min(lowest, leastStageCost(least, std::max(step, even), lowest / each) *
-                                          each);
+            lowest =
+                std::min(lowest, leastStageCost(least, std::max(step, even), lowest / each) * each);
         }
       }
     return lowest * (1 - 1e-9);
@@ -382,8 +387,11 @@ private:
       if (!costs_)
         mine(group, counts[s], {}, true);
       else
-        for (StageMix::Sought sought :
-             {StageMix::Sought{kPowers[0]}, {kPowers[1]}, {kPowers[2]}, {0, times[s]}, {0, longest}})
+        for (StageMix::Sought sought : {StageMix::Sought{kPowers[0]},
+                                        {kPowers[1]},
+                                        {kPowers[2]},
+                                        {0, times[s]},
+                                        {0, longest}})
           mine(group, counts[s], sought, true);
     }
   }

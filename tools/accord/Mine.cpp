@@ -118,8 +118,8 @@ private:
                    [&](const Design &design) { return jobs_.unfit(problem, design); }},
                   findings_);
     if (options_.stages && options_.writes && chosen_.front())
-      plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best,
-                                 search_.stop);
+      plan_.stages =
+          minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies())
@@ -203,8 +203,8 @@ private:
       llvm::sys::fs::remove(folder + "/compared.csv");
     else
       ok = ok && writeFile(diags, folder + "/compared.csv", comparedCsv(plan_));
-    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common &&
-                  !plan_.stages->text.empty();
+    bool staged =
+        plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
     if (plan_.best.design)
       ok = ok && writeFile(diags, folder + (staged ? "/common.accel" : "/best.accel"),
                            plan_.best.design->text);
