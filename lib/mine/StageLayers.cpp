@@ -37,6 +37,12 @@ std::vector<uint32_t> layersOf(const PlacementProblem &fine, const PlacementProb
 
 } // namespace
 
+PlacementProblem::Link fasterOf(const PlacementProblem::Link &link) {
+  LinearTime faster{std::min(link.inside.latency, link.across.latency),
+                    std::min(link.inside.perByte, link.across.perByte)};
+  return {faster, faster};
+}
+
 std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const StepReach &reach,
                                              const PlacedWork &work, const Machine &most,
                                              MiningMetric metric, const Design &common,
@@ -223,8 +229,7 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
     pin.kinds.clear();
   ideal.classes.clear();
   for (PlacementProblem::Link &link : ideal.links)
-    link.inside = link.across = {std::min(link.inside.latency, link.across.latency),
-                                 std::min(link.inside.perByte, link.across.perByte)};
+    link = fasterOf(link);
   ideal.perMicrobatch = std::min(most_->perMicrobatch, common_->perMicrobatch);
   ideal.perStep = std::min(most_->perStep, common_->perStep);
   ideal.limits = common_->limits;

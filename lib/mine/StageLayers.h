@@ -7,6 +7,9 @@
 
 namespace accord {
 
+/// Inside and across as the faster of both.
+PlacementProblem::Link fasterOf(const PlacementProblem::Link &link);
+
 /// Safe to share between threads.
 class StageLayers {
 public:
