@@ -89,9 +89,12 @@ struct PlacedWork::Data {
 
   /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there
   /// are.
-  std::optional<PlacementProblem> least(const Machine &machine, StepBoundOptions options) const {
+  std::optional<PlacementProblem> least(const Machine &machine, StepBoundOptions options,
+                                        bool alone = false) const {
     options.exchanges &= !rings;
     OfferRequest request = on(machine);
+    if (alone)
+      request.space.data = {1};
     std::map<const Step *, std::vector<LayerUse>> uses;
     OfferKnown known;
     known.work = &structure, known.layering = &finest, known.networks = &networks;
@@ -287,9 +290,9 @@ double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options
   return problem ? leastValue(*problem) : kNever;
 }
 
-std::optional<PlacementProblem> PlacedWork::least(const Machine &machine,
-                                                  const StepBoundOptions &options) const {
-  return data_->least(machine, options);
+std::optional<PlacementProblem>
+PlacedWork::least(const Machine &machine, const StepBoundOptions &options, bool alone) const {
+  return data_->least(machine, options, alone);
 }
 
 std::optional<PlacementProblem> PlacedWork::priced(const Machine &machine,

@@ -57,9 +57,9 @@ public:
   std::string digest() const; ///< sizes of the job and its steps
 
   /// The problem that `bound` bounds: no layer takes less time or memory, in layers as fine as they
-  /// may be on any machine (`LeastUse`). Nothing: there is none.
-  std::optional<PlacementProblem> least(const Machine &machine,
-                                        const StepBoundOptions &options) const;
+  /// may be on any machine (`LeastUse`). Nothing: there is none. `alone`: only of one replica.
+  std::optional<PlacementProblem> least(const Machine &machine, const StepBoundOptions &options,
+                                        bool alone = false) const;
   /// The problem that `best` solves, of one share of operations and one micro-batch size.
   std::optional<PlacementProblem> priced(const Machine &machine, const PlacementSpace::Share &share,
                                          int64_t microbatch) const;

@@ -21,9 +21,9 @@ std::vector<double> numbersOf(const StageCandidate &candidate) {
         all.push_back(1e300);
         continue;
       }
-      for (int64_t of : {cost->forward, cost->backward, cost->weight, cost->update, cost->resident,
-                         cost->gradients, cost->expertGradients, cost->weights, cost->hostResident,
-                         cost->tied})
+      for (int64_t of :
+           {cost->forward, cost->backward, cost->weight, cost->update, cost->resident,
+            cost->gradients, cost->expertGradients, cost->weights, cost->hostResident, cost->tied})
         all.push_back(static_cast<double>(of));
       for (const PlacementProblem::Keep &keep : cost->keeps)
         for (int64_t of : {keep.again, keep.kept, keep.working, keep.hostKept})
@@ -81,8 +81,7 @@ StageKinds stageKinds(const std::vector<StageCandidate> &candidates,
       all.sameForm = false;
       all.objective = scale > 0 ? PlacementObjective::TdpTime : PlacementObjective::StepTime;
       int64_t devices = one.kinds.front().devices;
-      all.limits.devices =
-          all.limits.devices > 0 ? std::min(all.limits.devices, devices) : devices;
+      all.limits.devices = all.limits.devices > 0 ? std::min(all.limits.devices, devices) : devices;
     }
     all.perMicrobatch = std::max(all.perMicrobatch, one.perMicrobatch);
     all.perStep = std::max(all.perStep, one.perStep);

@@ -37,6 +37,12 @@ std::vector<uint32_t> layersOf(const PlacementProblem &fine, const PlacementProb
 
 } // namespace
 
+PlacementProblem::Link fasterOf(const PlacementProblem::Link &link) {
+  LinearTime faster{std::min(link.inside.latency, link.across.latency),
+                    std::min(link.inside.perByte, link.across.perByte)};
+  return {faster, faster};
+}
+
 std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const StepReach &reach,
                                              const PlacedWork &work, const Machine &most,
                                              MiningMetric metric, const Design &common,
@@ -52,11 +58,15 @@ std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const Ste
   std::erase(offered.orders, PlacementProblem::RankOrder::TensorPipelineData);
   if (offered.schedules.empty() || offered.orders.empty())
     return nullptr;
+  // Replicas that divide nothing but their samples take the same time each.
+  bool alone = offered.experts == std::vector<int64_t>{1} &&
+               offered.tables == std::vector{PlacementProblem::Tables::Whole};
   auto made = PlacedWork::of(std::move(job), most);
   auto *own = std::get_if<std::unique_ptr<PlacedWork>>(&made);
   if (!own)
     return nullptr;
   std::unique_ptr<StageLayers> layers(new StageLayers(space, reach, metric));
+  layers->alone_ = alone;
   layers->work_ = std::move(*own);
   layers->share_ = share, layers->microbatch_ = microbatch;
   auto machine = space.machine(common);
@@ -106,7 +116,7 @@ std::shared_ptr<const PlacementProblem> StageLayers::problem(const Design &desig
 
 double StageLayers::cost(const Design &design) const {
   auto one = machine(design);
-  return !one                              ? kNever
+  return !one                                ? kNever
          : metric_ == MiningMetric::TdpTime  ? one->tdp.value
          : metric_ == MiningMetric::AreaTime ? one->area.value
                                              : 1;
@@ -197,10 +207,10 @@ std::shared_ptr<const std::vector<double>> StageLayers::leastTimes(const DesignB
         options.exact = false;
         options.sameArrays = reach_.sameArrays(box);
       }
-      auto problem = layerOf_.empty() ? std::nullopt : work_->least(*machine, options);
+      auto problem = layerOf_.empty() ? std::nullopt : work_->least(*machine, options, alone_);
       made = std::make_shared<const std::vector<double>>(
           problem && problem->layers.size() == layerOf_.size() ? timesOf(*problem, true)
-                                                              : std::vector<double>(ways(), 0));
+                                                               : std::vector<double>(ways(), 0));
     } else if (!box.one()) {
       made = std::make_shared<const std::vector<double>>(ways(), 0);
     }
@@ -219,8 +229,7 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
     pin.kinds.clear();
   ideal.classes.clear();
   for (PlacementProblem::Link &link : ideal.links)
-    link.inside = link.across = {std::min(link.inside.latency, link.across.latency),
-                                 std::min(link.inside.perByte, link.across.perByte)};
+    link = fasterOf(link);
   ideal.perMicrobatch = std::min(most_->perMicrobatch, common_->perMicrobatch);
   ideal.perStep = std::min(most_->perStep, common_->perStep);
   ideal.limits = common_->limits;
@@ -298,15 +307,15 @@ double StageMix::bound(const DesignBox &box) {
   auto times = layers_.leastTimes(box);
   double time = times ? timeOf(*times) * Less : kNever;
   return time > sought_.longest || !times ? kNever
-         : sought_.power < 0              ? time
-                                          : layers_.cost(box) * std::pow(time, sought_.power) * Less;
+         : sought_.power < 0 ? time
+                             : layers_.cost(box) * std::pow(time, sought_.power) * Less;
 }
 
 double StageMix::value(const Design &design) {
   auto times = layers_.times(design);
   double time = times ? timeOf(*times) : kNever;
   double value = time > sought_.longest || !times ? kNever
-                 : sought_.power < 0              ? time
+                 : sought_.power < 0 ? time
                                      : layers_.cost(design) * std::pow(time, sought_.power);
   std::scoped_lock lock(mutex_);
   known_[design] = value;

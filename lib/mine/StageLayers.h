@@ -7,6 +7,9 @@
 
 namespace accord {
 
+/// Inside and across as the faster of both.
+PlacementProblem::Link fasterOf(const PlacementProblem::Link &link);
+
 /// Safe to share between threads.
 class StageLayers {
 public:
@@ -55,6 +58,7 @@ private:
   std::unique_ptr<PlacedWork> work_; ///< of this share and micro-batch alone
   PlacementSpace::Share share_;
   int64_t microbatch_ = 1;
+  bool alone_ = false;                            ///< one replica tells the times of all
   std::optional<PlacementProblem> common_, most_; ///< most: on the machine with the most
   std::vector<std::string> policies_;
   std::vector<uint32_t> layerOf_; ///< by layer as fine as can be: that of `common`; empty: unknown

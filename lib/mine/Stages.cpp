@@ -1,11 +1,11 @@
 #include "lib/mine/Stages.h"
+#include "lib/mine/StageBounds.h"
 #include "lib/mine/StageKinds.h"
 #include "lib/place/Judge.h"
 #include "lib/place/PlaceStages.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numeric>
 #include <set>
 
 namespace accord {
@@ -13,6 +13,9 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kRounds = 4;
+constexpr size_t kEvery = 16;     ///< candidates of which none is left out
+constexpr double kMixGap = 2e-3;  ///< of the least of a mix
+constexpr double kMatters = 0.01; ///< of a step: classes of layers whose least is searched for
 constexpr double kPowers[] = {0.5, 1, 2};
 using Id = PlacementProblem::Id;
 
@@ -94,13 +97,12 @@ private:
     const PlacementProblem::Form &form = placed_.form;
     StageCandidate one{common_, nullptr, groups.front().layers->cost(common_)};
     auto machine = std::get<Machine>(space_.machine(common_));
-    if (auto problem =
-            work_.priced(machine, {form.tensor, form.sequence}, form.microbatch))
+    if (auto problem = work_.priced(machine, {form.tensor, form.sequence}, form.microbatch))
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageKinds kinds;
     if (one.problem)
-      kinds = stageKinds({one}, form,
-                         scaleOf(form, static_cast<int64_t>(placed_.worth.memory.size())));
+      kinds =
+          stageKinds({one}, form, scaleOf(form, static_cast<int64_t>(placed_.worth.memory.size())));
     if (!kinds.kinds.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -130,6 +132,7 @@ private:
     search.threads = options_.threads;
     search.stop = options_.stop;
     search.known = {common_};
+    search.gap = kMixGap;
     MiningResult result = mineExactly(mix, search);
     out_.valued += result.evaluations, out_.bounds += result.bounds;
     if (candidates)
@@ -173,111 +176,43 @@ private:
     };
     std::sort(order.begin(), order.end(),
               [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
-    group.leastWorth.assign(counts.size(), 0);
     add(group, common_);
+    group.leastWorth.assign(counts.size(), 0);
+    double all = 0;
+    for (Id cls : order)
+      all += takes(cls);
+    auto useless = [&] {
+      group.bound =
+          std::max(group.bound, costs_ ? stageCostBound(layers, group.least, group.leastWorth,
+                                                        leastCost_, metric_, best_)
+                                       : stageStepBound(layers, group.least, best_));
+      return group.bound >= best_ || stopped();
+    };
     for (Id cls : order) {
+      // What is little of a step stays with the bound of the whole space.
+      bool matters = takes(cls) >= kMatters * all;
+      double &worth = group.leastWorth[cls];
+      worth = kNever; // of the way that is worth least
       for (size_t policy = 0; policy < layers.policies(); ++policy) {
         size_t way = cls * layers.policies() + policy;
-        group.least[way] = std::max(group.least[way],
-                                    mine(group, wayOf(group, way), {}, policy == 0 && !costs_));
+        double &least = group.least[way];
+        if (matters)
+          least = std::max(least, mine(group, wayOf(group, way), {}, policy == 0 && !costs_));
+        worth = std::min(worth, matters && costs_ ? mine(group, wayOf(group, way), {1}, policy == 0)
+                                                  : leastCost_ * least);
+        if (matters && !costs_ && useless())
+          return;
       }
-      if (!costs_)
-        group.bound = std::max(group.bound, stepBound(group, best_));
-      if (group.bound >= best_ || stopped())
-        return;
     }
-    if (costs_) {
-      for (Id cls : order) {
-        double fastest = kNever; // the way that is worth least
-        for (size_t policy = 0; policy < layers.policies(); ++policy)
-          fastest = std::min(fastest, mine(group, wayOf(group, cls * layers.policies() + policy), {1},
-                                           policy == 0));
-        group.leastWorth[cls] = fastest;
-        for (double power : kPowers)
-          if (power != 1)
-            mine(group, wayOf(group, cls * layers.policies()), {power}, true);
-      }
-      group.bound = std::max(group.bound, costBound(group));
-      if (group.bound >= best_ || stopped())
-        return;
-    }
+    if (costs_ && useless())
+      return;
+    for (double power : kPowers)
+      if (costs_ && power != 1)
+        mine(group, wayOf(group, order.front() * layers.policies()), {power}, true);
     if (exhausts_)
       for (uint64_t point = 0; point < *points_; ++point)
         add(group, space_.at(point));
     place(group);
-  }
-
-  /// Numbers of stages that may be of these degrees.
-  static std::vector<int64_t> stagesOf(const PlacementProblem &problem,
-                                       const PlacementProblem::Form &degrees) {
-    std::vector<int64_t> all;
-    int64_t devices = problem.kinds.front().devices;
-    if (problem.limits.devices > 0)
-      devices = std::min(devices, problem.limits.devices);
-    int64_t most = std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
-    for (int64_t p = 1; p <= most; ++p)
-      if (problem.mayHaveGroups(p) && problem.mayHaveStages(p))
-        all.push_back(p);
-    return all;
-  }
-
-  /// No plan on any designs has a shorter step.
-  double stepBound(const Group &group, double below) const {
-    auto ideal = group.layers->ideal(group.least);
-    return ideal ? std::max(group.layers->root(), leastByCuts(*ideal, below))
-                 : group.layers->root();
-  }
-
-  double costBound(const Group &group) const {
-    const StageLayers &layers = *group.layers;
-    auto ideal = layers.ideal(group.least);
-    if (!ideal)
-      return group.bound;
-    const PlacementProblem &common = layers.common();
-    StageLeast least;
-    least.cost = leastCost_;
-    std::set<std::pair<Id, Id>> edges;
-    for (const PlacementProblem::Edge &edge : common.edges)
-      edges.insert({edge.from, edge.to});
-    for (Id layer = 0; layer < common.layers.size(); ++layer) {
-      Id cls = common.layers[layer].of;
-      double fastest = kNever;
-      for (size_t policy = 0; policy < layers.policies(); ++policy)
-        fastest = std::min(fastest, group.least[cls * layers.policies() + policy]);
-      least.time.push_back(fastest);
-      least.worth.push_back(group.leastWorth[cls]);
-      least.chain &= layer == 0 || edges.contains({layer - 1, layer});
-    }
-    // What forms have besides their devices and micro-batches is only in the length of a step.
-    double lowest = best_, work = std::accumulate(least.time.begin(), least.time.end(), 0.0);
-    for (PipelineSchedule schedule : ideal->schedules)
-      for (Id form = 0; form < ideal->forms.size(); ++form) {
-        const PlacementProblem::Form &degrees = ideal->forms[form];
-        int64_t samples = degrees.data * degrees.microbatch;
-        if (ideal->batch % samples != 0)
-          continue;
-        least.schedule = schedule;
-        least.microbatches = ideal->batch / samples;
-        for (int64_t p : stagesOf(*ideal, degrees)) {
-          least.stages = p;
-          double each = 1e-12 * (metric_ == MiningMetric::AreaTime
-                                     ? 1 / static_cast<double>(p)
-                                     : static_cast<double>(degrees.devices()));
-          double even = work * static_cast<double>(least.microbatches) / static_cast<double>(p);
-          if (leastStageCost(least, even, lowest / each) * each >= lowest)
-            continue;
-          PlacementProblem only = *ideal; // with room for what its stages hold
-          only.schedules = {schedule}, only.groups = {{p, p}};
-          only.forms = {degrees};
-          for (PlacementProblem::LayerClass &cls : only.classes)
-            cls.costs = {cls.costs[form]};
-          double step = leastByCuts(only, kNever);
-          if (std::isfinite(step))
-            lowest = std::min(lowest, leastStageCost(least, std::max(step, even), lowest / each) *
-                                          each);
-        }
-      }
-    return lowest * (1 - 1e-9);
   }
 
   /// Of each form all numbers of stages together (0), or one by one where the cost of a device
@@ -316,7 +251,9 @@ private:
     std::optional<double> least;
     for (int round = 0; round < kRounds && !stopped(); ++round) {
       gather();
-      std::vector<StageCandidate> candidates = undominated(group.candidates);
+      bool every = exhausts_ && group.candidates.size() <= kEvery;
+      std::vector<StageCandidate> candidates =
+          every ? group.candidates : undominated(group.candidates);
       std::optional<std::pair<PlacementProblem, Placement>> found, first;
       for (const auto &[form, stages] : searches(candidates, degrees)) {
         StageKinds kinds = stageKinds(candidates, form, scaleOf(form, stages));
@@ -336,10 +273,18 @@ private:
           exact.below = best_;
           exact.effort = exhausts_ ? 12 : 8;
           exact.stop = options_.stop;
-          result = accord::place(kinds.problem, exact);
+          // A design that is worse in everything may still leave others more room in a server.
+          PlacementProblem bounded = kinds.problem;
+          if (!every && 2 * form.devices() <= bounded.kinds.front().perServer)
+            for (PlacementProblem::Link &link : bounded.links)
+              link = fasterOf(link);
+          result = accord::place(bounded, exact);
           proved = std::min(proved, result.bound);
-          if (result.plan) {
-            take(kinds, candidates, *result.plan, result.worth);
+          PlacementWorth worth;
+          if (result.plan)
+            worth = judge(kinds.problem, *result.plan);
+          if (result.plan && worth.value < best_) {
+            take(kinds, candidates, *result.plan, worth);
             found = {kinds.problem, *result.plan};
           }
         }
@@ -382,8 +327,11 @@ private:
       if (!costs_)
         mine(group, counts[s], {}, true);
       else
-        for (StageMix::Sought sought :
-             {StageMix::Sought{kPowers[0]}, {kPowers[1]}, {kPowers[2]}, {0, times[s]}, {0, longest}})
+        for (StageMix::Sought sought : {StageMix::Sought{kPowers[0]},
+                                        {kPowers[1]},
+                                        {kPowers[2]},
+                                        {0, times[s]},
+                                        {0, longest}})
           mine(group, counts[s], sought, true);
     }
   }

@@ -7,7 +7,10 @@
 #include "lib/place/Judge.h"
 #include "lib/place/Place.h"
 #include "lib/place/PlaceStages.h"
+#include "test/fuzz/Random.h"
 #include <cmath>
+#include <fmt/format.h>
+#include <random>
 
 namespace accord {
 namespace {
@@ -53,8 +56,7 @@ struct Case {
   OfferRequest request;
 
   Case(const char *file, const char *name, std::vector<PipelineSchedule> schedules,
-       std::vector<int64_t> data,
-       int64_t fewest, int64_t most)
+       std::vector<int64_t> data, int64_t fewest, int64_t most)
       : one(file, name, 12) {
     request.job = name;
     request.batch = 12;
@@ -135,9 +137,9 @@ struct Case {
               double cost = 0;
               bool same = true;
               for (const PlacedStage &stage : plan.stages) {
-                cost += costs[problem.forms[stage.form].kind] *
-                        (metric == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
-                                                          : static_cast<double>(data));
+                cost += costs[problem.forms[stage.form].kind] * (metric == MiningMetric::AreaTime
+                                                                     ? 1 / static_cast<double>(p)
+                                                                     : static_cast<double>(data));
                 same &= stage.form == plan.stages.front().form;
               }
               double value = static_cast<double>(worth.step) * 1e-12 *
@@ -147,8 +149,8 @@ struct Case {
                 answer.common = std::min(answer.common, value);
               return;
             }
-            for (PlacementProblem::Id to = left == 1 ? layers : from + 1;
-                 to <= layers - (left - 1); ++to)
+            for (PlacementProblem::Id to = left == 1 ? layers : from + 1; to <= layers - (left - 1);
+                 ++to)
               for (PlacementProblem::Id form = 0; form < problem.forms.size(); ++form) {
                 if (problem.forms[form].data != data)
                   continue;
@@ -202,7 +204,8 @@ TEST(Stages, AreTheLeastOfAllAssignmentsOfAllDesigns) {
                                {"ROWS", "pow2 64..128"},
                                {"LANES", "{128, 512}"},
                                {"AREA", "22 mm2"}});
-      Case one("gpt2.dnn", "gpt2", {schedule}, {1, 2}, 2, metric == MiningMetric::StepTime ? 3 : 2);
+      Case one("gpt2.dnn", "gpt2", {schedule}, {1, 2}, 2,
+               metric == MiningMetric::StepTime && schedule == PipelineSchedule::GPipe ? 3 : 2);
       Case::Answer all = one.everything(space, metric);
       ASSERT_GT(all.plans, 1000u);
       auto found = one.mined(space, metric);
@@ -211,7 +214,7 @@ TEST(Stages, AreTheLeastOfAllAssignmentsOfAllDesigns) {
       EXPECT_NEAR(found->value, all.least, all.least * 1e-9) << name(metric) << name(schedule);
       EXPECT_NEAR(found->bound, all.least, all.least * 1e-9) << name(metric) << name(schedule);
       better += all.least < all.common * (1 - 1e-9);
-      // The same without looking at all designs: still a bound, and a plan no worse than common.
+      // Without looking at all designs: still a bound, and a plan no worse than common.
       StageOptions options;
       options.few = 0;
       auto some = one.mined(space, metric, options);
@@ -220,27 +223,187 @@ TEST(Stages, AreTheLeastOfAllAssignmentsOfAllDesigns) {
       EXPECT_GE(some->value, all.least * (1 - 1e-9));
       EXPECT_LE(some->bound, all.least * (1 + 1e-9)) << name(metric) << name(schedule);
       EXPECT_GT(some->bound, 0.5 * all.least) << name(metric) << name(schedule);
-      for (auto *one : {&*found, &*some}) {
-        printf("cand %zu sched %s m %zu:", size_t(one->candidates), name(one->plan.schedule),
-               size_t(one->plan.microbatches));
-        for (size_t st = 0; st < one->plan.stages.size(); ++st) {
-          auto &stage = one->plan.stages[st];
-          auto &form = one->problem.forms[stage.form];
-          printf(" [%zu layers kind %u (", stage.layers.size(), form.kind);
-          for (auto v : one->designs[form.kind])
-            printf("%u ", v);
-          printf(") data %zu cost %g w %g]", size_t(form.data), one->problem.kinds[form.kind].tdpWatts,
-                 double(one->worth.times[st].forward + one->worth.times[st].backward+one->worth.times[st].weight));
-        }
-        printf("\n");
-      }
-      printf("%s %s: least %.6g common %.6g plans %zu; exact %.6g bound %.6g; some %.6g bound %.6g; "
-             "cand %zu valued %zu bounds %zu\n",
-             name(metric), name(schedule), all.least, all.common, size_t(all.plans), found->value,
-             found->bound, some->value, some->bound, size_t(some->candidates),
-             size_t(some->valued), size_t(some->bounds));
     }
   EXPECT_GT(better, 0);
+}
+
+// What a stage takes on a design, and on a box of designs at least; the cheapest that is fast
+// enough.
+TEST(Stages, LayersTakeNoLessThanTheirBoundsAndMixesFindTheLeast) {
+  DesignSpace space = few({{"MEMORY", "32 GiB"},
+                           {"TENSOR", "pow2 1..4"},
+                           {"ROWS", "pow2 32..128"},
+                           {"LANES", "{128, 512}"},
+                           {"AREA", "22 mm2"}});
+  Case one("gpt2.dnn", "gpt2", {PipelineSchedule::OneFOneB}, {1, 2}, 1, 3);
+  auto work = one.work(space, MiningMetric::TdpTime);
+  StepReach reach(space);
+  Design common;
+  for (uint64_t point = 0; point < *space.points() && common.empty(); ++point)
+    if (Design design = space.at(point);
+        !space.broken(design, std::get<Machine>(space.machine(design))))
+      common = design;
+  ASSERT_FALSE(common.empty());
+  auto layers = StageLayers::of(space, reach, *work, std::get<Machine>(space.best(wholeOf(space))),
+                                MiningMetric::TdpTime, common, {1, false}, 2);
+  ASSERT_TRUE(layers);
+  std::vector<double> counts(layers->ways(), 1);
+  auto timeOf = [&](const std::vector<double> &times) {
+    double sum = 0;
+    for (double time : times)
+      sum += time;
+    return sum;
+  };
+  std::mt19937 random(5);
+  double fastest = INFINITY, slowest = 0;
+  std::map<Design, std::pair<double, double>> all; // time, cost
+  for (uint64_t point = 0; point < *space.points(); ++point) {
+    Design design = space.at(point);
+    auto times = layers->times(design);
+    for (const DesignBox &box : test::boxesAround(space, design, random)) {
+      auto least = layers->leastTimes(box);
+      if (!times)
+        continue;
+      ASSERT_TRUE(least) << point;
+      for (size_t way = 0; way < times->size(); ++way)
+        EXPECT_LE((*least)[way], (*times)[way]) << point << " " << way;
+      EXPECT_LE(layers->cost(box), layers->cost(design) * (1 + 1e-12)) << point;
+    }
+    if (!times)
+      continue;
+    EXPECT_GT(timeOf(*layers->leastTimes({design, design})), 0.5 * timeOf(*times)) << point;
+    all[design] = {timeOf(*times), layers->cost(design)};
+    fastest = std::min(fastest, timeOf(*times)), slowest = std::max(slowest, timeOf(*times));
+  }
+  ASSERT_GT(all.size(), 10u);
+  for (double power : {-1.0, 0.0, 0.5, 2.0})
+    for (double longest : {double(INFINITY), (fastest + slowest) / 2, fastest, fastest * 0.9}) {
+      double best = INFINITY;
+      for (auto &[design, of] : all)
+        if (of.first <= longest)
+          best = std::min(best, power < 0 ? of.first : of.second * std::pow(of.first, power));
+      StageMix mix(space, *layers, counts, {power, longest});
+      MiningResult result = mineExactly(mix);
+      EXPECT_DOUBLE_EQ(result.value, best) << power << " " << longest;
+      EXPECT_EQ(mix.best(3).empty(), std::isinf(best));
+    }
+}
+
+// Random chains with as many kinds as there are: no plan of them is below the bounds of the least
+// of everything, and what is found holds.
+TEST(Stages, BoundsOfCostAreBelowEveryPlan) {
+  fuzz::Random random(7);
+  auto number = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random.below(static_cast<size_t>(high - low + 1)));
+  };
+  double tightest = 0;
+  for (int round = 0; round < 150; ++round) {
+    PlacementProblem problem;
+    problem.objective =
+        random.percent(50) ? PlacementObjective::StepTime : PlacementObjective::TdpTime;
+    int64_t layers = number(3, 6), kinds = number(2, 5), stages = number(1, 4);
+    problem.batch = number(1, 12);
+    problem.schedules = {random.percent(50) ? PipelineSchedule::GPipe : PipelineSchedule::OneFOneB};
+    problem.groups = {{stages, stages}};
+    problem.sameForm = false;
+    problem.limits.devices = 4;
+    if (stages > layers)
+      continue;
+    for (PlacementProblem::Id layer = 0; layer < layers; ++layer) {
+      problem.classes.push_back({fmt::format("c{}", layer), {}});
+      problem.layers.push_back({fmt::format("l{}", layer), layer, {}, {}});
+      if (layer > 0)
+        problem.edges.push_back({layer - 1, layer, number(1, 50)});
+    }
+    for (PlacementProblem::Id kind = 0; kind < kinds; ++kind) {
+      PlacementProblem::Kind one;
+      one.name = fmt::format("k{}", kind);
+      one.devices = 4, one.memory = number(100, 400);
+      one.tdpWatts = static_cast<double>(number(20, 200));
+      problem.kinds.push_back(one);
+      PlacementProblem::Form form;
+      form.kind = kind;
+      problem.forms.push_back(form);
+      for (auto &cls : problem.classes) {
+        PlacementProblem::Cost cost;
+        cost.forward = number(1, 100), cost.backward = number(1, 200), cost.update = number(0, 20);
+        cost.resident = number(0, 30);
+        cost.keeps = {{"none", 0, 10, 0, 0}, {"full", cost.forward, 2, 0, 0}};
+        cls.costs.push_back(cost);
+      }
+    }
+    problem.links.assign(static_cast<size_t>(kinds * kinds), {{1, 0.01}, {2, 0.02}});
+    ASSERT_TRUE(check(problem).empty());
+    // Everything, by hand.
+    double best = INFINITY;
+    Placement plan;
+    plan.schedule = problem.schedules.front(), plan.microbatches = problem.batch;
+    std::function<void(PlacementProblem::Id)> next = [&](PlacementProblem::Id from) {
+      auto left = stages - static_cast<int64_t>(plan.stages.size());
+      if (left == 0) {
+        PlacementWorth worth = judge(problem, plan);
+        if (worth.fits && from == layers)
+          best = std::min(best, worth.value);
+        return;
+      }
+      for (auto to = static_cast<PlacementProblem::Id>(left == 1 ? layers : from + 1);
+           to <= layers - (left - 1); ++to)
+        for (PlacementProblem::Id form = 0; form < kinds; ++form)
+          for (uint32_t keeps = 0; keeps < (1u << (to - from)); ++keeps) {
+            PlacedStage stage;
+            stage.form = form;
+            for (PlacementProblem::Id layer = from; layer < to; ++layer) {
+              stage.layers.push_back(layer);
+              stage.keeps.push_back(keeps >> (layer - from) & 1);
+            }
+            plan.stages.push_back(stage);
+            next(to);
+            plan.stages.pop_back();
+          }
+    };
+    if (layers * stages * kinds > 50) // too many to look at
+      continue;
+    next(0);
+    PlacementResult found = placeStages(problem, INFINITY);
+    if (found.plan) {
+      EXPECT_TRUE(faults(problem, *found.plan).empty());
+      EXPECT_EQ(judge(problem, *found.plan).value, found.value);
+      EXPECT_GE(found.value, best * (1 - 1e-12));
+      EXPECT_EQ(placeStages(problem, found.value).plan.has_value(), false); // none below it
+    }
+    PlacementProblem steps = problem;
+    steps.objective = PlacementObjective::StepTime;
+    double step = leastByCuts(steps, INFINITY);
+    if (problem.objective == PlacementObjective::StepTime) {
+      EXPECT_LE(step, best) << round;
+      if (std::isfinite(best))
+        tightest = std::max(tightest, step / best);
+      continue;
+    }
+    StageLeast least;
+    least.schedule = plan.schedule, least.stages = stages, least.microbatches = problem.batch;
+    least.cost = INFINITY;
+    for (auto &kind : problem.kinds)
+      least.cost = std::min(least.cost, kind.tdpWatts);
+    for (PlacementProblem::Id layer = 0; layer < layers; ++layer) {
+      double time = INFINITY, worth = INFINITY;
+      for (PlacementProblem::Id form = 0; form < kinds; ++form) {
+        const auto &cost = *problem.cost(layer, form);
+        auto takes = static_cast<double>(cost.forward + cost.backward);
+        time = std::min(time, takes);
+        worth = std::min(worth, takes * problem.kinds[form].tdpWatts);
+      }
+      least.time.push_back(time), least.worth.push_back(worth);
+    }
+    if (!std::isfinite(best))
+      continue;
+    double bound = leastStageCost(least, step, best * 2e12) * 1e-12;
+    EXPECT_LE(bound, best * (1 + 1e-12)) << round;
+    tightest = std::max(tightest, bound / best);
+    // It is more than the least power for the least time.
+    EXPECT_GE(bound, step * least.cost * static_cast<double>(stages) * 1e-12 * (1 - 1e-9));
+  }
+  EXPECT_GT(tightest, 0.95);
 }
 
 } // namespace accord

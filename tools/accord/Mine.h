@@ -20,8 +20,7 @@ struct MineOptions {
   std::string front, against;                     ///< a share; a machine that is compared with
   bool sensitivity = false;
   unsigned stages = 0; ///< candidates for each mix of layers of a stage; 0: one design for all
-  unsigned close =
-      0; ///< the effort by which schedules of the best designs are searched for; 0: not
+  unsigned close = 0;  ///< effort of the search for schedules of the best designs; 0: none
   Crew *crew = nullptr; ///< several processes; null: threads of this one
   bool writes = true;   ///< false: another process does
 };

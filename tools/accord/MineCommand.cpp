@@ -93,9 +93,10 @@ void addMine(CLI::App &app, int &status) {
                       "A machine that the best design is compared with in the report: a name, or "
                       "FILE.accel[:NAME]");
   command
-      ->add_option("--stages", options->stages,
-                   "Also a design for each pipeline stage of a job on a cluster: so many candidates "
-                   "for each mix of layers (default: 4)")
+      ->add_option(
+          "--stages", options->stages,
+          "Also a design for each pipeline stage of a job on a cluster: so many candidates "
+          "for each mix of layers (default: 4)")
       ->expected(0, 1)
       ->default_str("4")
       ->check(CLI::Range(1u, 64u));

@@ -94,8 +94,8 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   }
   const MiningJob &job = jobs.jobs().front();
   mined.step = minedStep(job.name, job.batch, best);
-  mined.text = fmt::format("/// {}: {:.6g} s a step of {}, {}; a design for each stage.\n", job.name,
-                           mined.step.step, mined.step.batch, mined.step.way);
+  mined.text = fmt::format("/// {}: {:.6g} s a step of {}, {}; a design for each stage.\n",
+                           job.name, mined.step.step, mined.step.batch, mined.step.way);
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
     MinedDesign &design = mined.designs.emplace_back();
     design.name = kinds[kind].accelerator;
@@ -114,7 +114,9 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   if (cluster)
     mined.text += *cluster;
   else
-    mined.text.clear(), mined.left = "its cluster is not one kind of servers with one of devices, or has a price per device";
+    mined.text.clear(),
+        mined.left =
+            "its cluster is not one kind of servers with one of devices, or has a price per device";
   return mined;
 }
 
