@@ -19,6 +19,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr Span<double> kSteps{1e-12, 1e9}, kEnergies{1e-12, 1e18}, kBatches{1, 1e18};
 constexpr Span<double> kAreas{1e-12, 1e6}, kPowers{1e-12, 1e12};
 
+/// Of which the smallest steps are still told apart.
+constexpr double kLeast = 1e-270;
+
 /// What an expression does where a number that it speaks of grows.
 struct Slope {
   bool rises = false, falls = false;
@@ -283,7 +286,11 @@ std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::str
         {Code::UnknownChoice, "this is the same for every step: nothing of it is mined for", {}},
         "speak of step_time, throughput or energy",
         {}};
-  if (known.all.low < 0 || (maximize && known.all.high <= 0))
+  if (known.all.low >= 0 && known.all.high < kLeast)
+    return MeasureProblem{{Code::OutOfRange, "this is nearer to 0 than numbers can tell", {}},
+                          "divide by a unit, or take a smaller power",
+                          {}};
+  if (known.all.low < 0)
     return MeasureProblem{
         {Code::OutOfRange,
          fmt::format("what is {} may not be below 0", maximize ? "maximized" : "minimized"),
