@@ -88,7 +88,8 @@ struct DesignSpace::Data {
   accel::AcceleratorOp written, accelerator; ///< in `module`, in `working`
   std::string name;
 
-  std::vector<DesignParameter> parameters;
+  std::vector<DesignParameter> parameters; ///< its own, then those beside it
+  size_t own = 0;
   std::vector<std::vector<mlir::Attribute>> choices; ///< by parameter
   std::vector<DesignPlace> places;                   ///< by parameter
   std::map<std::string, DesignPlace> paths;          ///< every value that has one

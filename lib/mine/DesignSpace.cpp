@@ -47,7 +47,8 @@ DesignSpace::DesignSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 DesignSpace::DesignSpace(DesignSpace &&) noexcept = default;
 DesignSpace::~DesignSpace() = default;
 
-std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::AcceleratorOp accelerator) {
+std::variant<DesignSpace, std::vector<Issue>>
+DesignSpace::of(accel::AcceleratorOp accelerator, std::vector<DesignParameter> beside) {
   std::vector<Issue> issues;
   auto made = std::make_unique<Data>();
   Data &data = *made;
@@ -70,6 +71,9 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
   data.name = data.written.getSymName().str();
 
   data.findPlaces(issues);
+  data.own = data.parameters.size();
+  for (DesignParameter &parameter : beside)
+    data.parameters.push_back(std::move(parameter));
   if (data.parameters.empty() && issues.empty())
     issues.push_back({"A0612",
                       fmt::format("'{}' leaves nothing to choose: a design space has a choice, "
@@ -138,6 +142,9 @@ std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::Accelerator
 
 const std::string &DesignSpace::name() const { return data_->name; }
 const std::vector<DesignParameter> &DesignSpace::parameters() const { return data_->parameters; }
+std::vector<DesignParameter> DesignSpace::beside() const {
+  return {data_->parameters.begin() + static_cast<ptrdiff_t>(data_->own), data_->parameters.end()};
+}
 const std::vector<DesignRequirement> &DesignSpace::requirements() const {
   return data_->requirements;
 }

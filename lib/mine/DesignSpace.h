@@ -61,12 +61,16 @@ public:
   /// A0203 with the wrong dimension, A0302 without a value for every design (a divisor that may be
   /// 0); A0103 a requirement on an area or power that does not follow from what is stated; what
   /// machineFrom says of any design.
-  static std::variant<DesignSpace, std::vector<Issue>> of(accel::AcceleratorOp accelerator);
+  /// `beside`: choices of what the machine is in, which change nothing of it; they are the last
+  /// parameters.
+  static std::variant<DesignSpace, std::vector<Issue>>
+  of(accel::AcceleratorOp accelerator, std::vector<DesignParameter> beside = {});
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
 
   const std::string &name() const;
   const std::vector<DesignParameter> &parameters() const;
+  std::vector<DesignParameter> beside() const;
   const std::vector<DesignRequirement> &requirements() const;
   /// Number of designs, exact.
   std::string size() const;

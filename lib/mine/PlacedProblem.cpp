@@ -1,7 +1,9 @@
 #include "lib/mine/PlacedProblem.h"
 #include "lib/mine/Blend.h"
+#include "lib/mine/ClusterSpace.h"
 #include "lib/mine/StepReach.h"
 #include "lib/support/Version.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -33,6 +35,7 @@ struct PlacedProblem::Data {
   std::vector<PlacedShare> jobs;
   MiningWorth worth;
   StepReach reach;
+  ClusterPoints points;
   std::mutex mutex;
   double least = kNever;
   std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `least`
@@ -63,6 +66,10 @@ struct PlacedProblem::Data {
     }
     return one / (worth.metric == MiningMetric::AreaTime ? machine.area.value : 1) * 1e12;
   }
+  /// Null: the job has no placement there.
+  const PlacedWork *workOf(const PlacedShare &job, const Design &design) const {
+    return (job.clusters.empty() ? job.work : job.clusters[points.of(design)]).get();
+  }
   /// Nothing: the design may not be.
   std::optional<Machine> machine(const Design &design) const {
     if (!isDesign(space, design))
@@ -78,7 +85,8 @@ struct PlacedProblem::Data {
 PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs,
                              MiningMetric metric, MiningBlend blend)
     : data_(new Data{
-          space, std::move(jobs), {metric, blend, &space}, StepReach(space), {}, kNever, {}}) {}
+          space, std::move(jobs), {metric, blend, &space}, StepReach(space),
+          ClusterPoints(space.beside()), {}, kNever, {}}) {}
 PlacedProblem::~PlacedProblem() = default;
 
 const std::vector<DesignParameter> &PlacedProblem::parameters() const {
@@ -92,8 +100,9 @@ std::string PlacedProblem::digest() {
   std::string text = fmt::format("{} {} {}", kVersion, data_->worth.name(),
                                  static_cast<unsigned>(data_->worth.blend));
   for (const PlacedShare &job : data_->jobs)
-    text += fmt::format("; {} {}, {}", job.weight, job.best,
-                        job.work ? job.work->digest() : job.alone->digest());
+    text += fmt::format("; {} {}, {}{}", job.weight, job.best,
+                        job.work ? job.work->digest() : job.alone->digest(),
+                        std::count(job.clusters.begin(), job.clusters.end(), nullptr));
   return text;
 }
 
@@ -112,11 +121,18 @@ double PlacedProblem::bound(const DesignBox &box) {
     options.exact = false;
     options.sameArrays = data_->reach.sameArrays(box);
   }
-  return data_->worth.blended(data_->jobs, [&](size_t job) {
-    const PlacedShare &one = data_->jobs[job];
-    return one.work ? data_->of(one, box, *machine, one.work->bound(*machine, options))
-                    : one.alone->bound(box);
+  double least = kNever;
+  data_->points.each(box, [&](size_t, const DesignBox &here) {
+    double bound = data_->worth.blended(data_->jobs, [&](size_t job) {
+      const PlacedShare &one = data_->jobs[job];
+      if (!one.work)
+        return one.alone->bound(here);
+      const PlacedWork *work = data_->workOf(one, here.low);
+      return work ? data_->of(one, here, *machine, work->bound(*machine, options)) : kNever;
+    });
+    least = std::min(least, bound);
   });
+  return least;
 }
 
 double PlacedProblem::deepen(const Design &design, unsigned) {
@@ -125,8 +141,10 @@ double PlacedProblem::deepen(const Design &design, unsigned) {
     return kNever;
   return data_->worth.blended(data_->jobs, [&](size_t job) {
     const PlacedShare &one = data_->jobs[job];
-    return one.work ? data_->of(one, {design, design}, *machine, one.work->deepen(*machine))
-                    : one.alone->bound({design, design});
+    if (!one.work)
+      return one.alone->bound({design, design});
+    const PlacedWork *work = data_->workOf(one, design);
+    return work ? data_->of(one, {design, design}, *machine, work->deepen(*machine)) : kNever;
   });
 }
 
@@ -146,18 +164,21 @@ std::vector<double> PlacedProblem::waits(const Design &design) {
         raise(p, 1 - alone[p], 1);
       continue;
     }
-    double whole = job.work->bound(*machine, {});
+    const PlacedWork *work = data_->workOf(job, design);
+    if (!work)
+      return {};
+    double whole = work->bound(*machine, {});
     std::optional<double> priced;
     for (size_t p = 0; p < waits.size(); ++p) {
       const StepReach::Of &of = data_->reach.of(p);
       StepBoundOptions left;
       left.cores = of.cores, left.memories = of.memories;
       left.cores.resize(machine->cores.size()), left.memories.resize(machine->memories.size());
-      raise(p, job.work->bound(*machine, left), whole);
+      raise(p, work->bound(*machine, left), whole);
       if (!of.capacity)
         continue;
       if (!priced) // more room makes steps at most as short as compulsory traffic alone does
-        priced = job.work->deepen(*machine);
+        priced = work->deepen(*machine);
       raise(p, whole, *priced);
     }
   }
@@ -176,7 +197,10 @@ Appraisal PlacedProblem::appraise(const Design &design, double below) {
   for (size_t job = 0; job < known.size(); ++job) {
     const PlacedShare &one = data_->jobs[job];
     if (one.work) {
-      placed[job] = one.work->best(*machine, data_->below(one, design, *machine, below));
+      const PlacedWork *work = data_->workOf(one, design);
+      if (!work)
+        return {kNever, kNever};
+      placed[job] = work->best(*machine, data_->below(one, design, *machine, below));
       known[job] = {data_->of(one, {design, design}, *machine, placed[job].value),
                     data_->of(one, {design, design}, *machine, placed[job].bound)};
     } else {
@@ -202,6 +226,9 @@ std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design
   auto machine = data_->machine(design);
   if (job >= data_->jobs.size() || !data_->jobs[job].work || !machine)
     return std::nullopt;
+  const PlacedWork *work = data_->workOf(data_->jobs[job], design);
+  if (!work)
+    return std::nullopt;
   PlacedBest best;
   {
     std::scoped_lock lock(data_->mutex);
@@ -209,7 +236,7 @@ std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design
       best = found->second[job];
   }
   if (!best.plan)
-    best = data_->jobs[job].work->best(*machine, kNever);
+    best = work->best(*machine, kNever);
   if (!best.plan)
     return std::nullopt;
   const PlacedShare &one = data_->jobs[job];

@@ -12,6 +12,9 @@ struct PlacedShare {
   double weight = 1;
   double best = 0;   ///< value of its own best design, for `WorstRatio`
   int64_t batch = 1; ///< samples of a step
+  /// By point of the space's choices beside the machine (`ClusterPoints`), where there are some;
+  /// null: no placement. `work` is one of them.
+  std::vector<std::shared_ptr<const PlacedWork>> clusters;
 };
 
 /// Nothing: the metric is none of a placement (energy).

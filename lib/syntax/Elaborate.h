@@ -167,8 +167,9 @@ public:
   /// Of a job on that cluster: what its requirements limit where its devices are this machine.
   /// Those that say no such thing are reported.
   std::vector<PlacementLimit> limitsOn(const TrainingJob &job, const Machine &machine);
-  /// That cluster as it is written, with the constants that it names; empty without one.
-  std::string clusterText();
+  /// That cluster as it is written, with the constants that it names; empty without one. `chosen`:
+  /// what stands instead of its choices, by name ("board.count", "ici.bandwidth", "price").
+  std::string clusterText(const std::map<std::string, std::string> &chosen = {});
   /// Of each kind of devices of that cluster: one, unless `ElaborateOptions::placement`.
   std::vector<accel::AcceleratorOp> machines();
   /// The job's model as a `dnn.model` named like the job; `overrides` replace parameters (sweeps

@@ -75,7 +75,26 @@ std::vector<PlacementLimit> Program::limitsOn(const TrainingJob &job, const Mach
   return limits;
 }
 
-std::string Program::clusterText() {
+/// Where the values of a cluster's choices are written.
+static void findChosen(const std::vector<ast::Entry> &entries, const std::string &owner,
+                       const std::map<std::string, std::string> &chosen,
+                       std::vector<std::pair<SourceRange, std::string>> &found) {
+  auto add = [&](const std::string &name, const ast::ExprPtr &value) {
+    if (auto one = chosen.find(name); one != chosen.end() && value)
+      found.push_back({value->range, one->second});
+  };
+  for (const ast::Entry &entry : entries) {
+    if (auto *pair = entry.as<ast::KeyValue>())
+      add(pair->key.text == "price" ? "price" : owner + "." + pair->key.text, pair->value);
+    if (auto *node = entry.as<ast::Node>()) {
+      std::string name = node->name.empty() ? node->kind.text : node->name.text;
+      add(name + ".count", node->count);
+      findChosen(node->entries, name, chosen, found);
+    }
+  }
+}
+
+std::string Program::clusterText(const std::map<std::string, std::string> &chosen) {
   Data &d = *data;
   std::vector<const ast::Declaration *> written;
   if (d.target)
@@ -84,7 +103,14 @@ std::string Program::clusterText() {
   auto inWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t i = 0; i < written.size(); ++i) {
     llvm::StringRef text = d.diags.sources().text(written[i]->range);
-    all = text.str() + "\n" + (all.empty() ? "" : "\n") + all;
+    std::string closed = text.str();
+    std::vector<std::pair<SourceRange, std::string>> values;
+    if (i == 0)
+      findChosen(written[i]->entries, "", chosen, values);
+    std::sort(values.rbegin(), values.rend());
+    for (const auto &[range, value] : values)
+      closed.replace(range.begin - written[i]->range.begin, range.end - range.begin, value);
+    all = closed + "\n" + (all.empty() ? "" : "\n") + all;
     for (llvm::StringRef rest = text.drop_until(inWord); !rest.empty();
          rest = rest.drop_while(inWord).drop_until(inWord))
       if (const ast::Declaration *named =

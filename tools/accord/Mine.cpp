@@ -204,6 +204,7 @@ private:
       if (!chosen || !answer.design)
         return true;
       std::string folder = options_.session.output + "/placement" + behind;
+      jobs_.chooseCluster(j, *answer.result.best);
       if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(),
                               folder))
         return true;

@@ -46,7 +46,8 @@ public:
 
   bool write() {
     removeOld();
-    if (!proves(plan_.best.result) || plan_.best.result.refused)
+    // A verifier has one cluster for all designs.
+    if (!proves(plan_.best.result) || plan_.best.result.refused || mined_.minesClusters())
       return true;
     gather();
     if (!make(folder_ + "/certificate") || !addSurvivors())

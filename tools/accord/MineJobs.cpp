@@ -42,6 +42,7 @@ bool MineJobs::addJob(Session &session) {
   SingleDeviceRequest request = session.request();
   MiningJob &job = jobs_.emplace_back();
   placed_.emplace_back();
+  clusters_.emplace_back();
   // Each has a file of its own name.
   job.name = session.job().name;
   auto taken = [&](const std::string &name) {
@@ -61,9 +62,40 @@ bool MineJobs::addJob(Session &session) {
         .help("let all files train on devices of one accelerator");
     return false;
   }
-  if (session.minesCluster())
-    return (placed_.back() = placedWork(session, *space_, metric_)) != nullptr;
-  return addWays(session, job.ways);
+  return session.minesCluster() ? addPlaced(session) : addWays(session, job.ways);
+}
+
+bool MineJobs::addPlaced(Session &session) {
+  auto named = [](const std::vector<DesignParameter> &parameters) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> all;
+    for (const DesignParameter &parameter : parameters)
+      all.push_back({parameter.name, parameter.spelled});
+    return all;
+  };
+  if (named(session.clusters()->parameters()) != named(space_->beside())) {
+    session.diagnostics()
+        .error(Code::NotSupported, session.job().targetAt,
+               fmt::format("not supported yet: '{}' and '{}' are mined together, and leave "
+                           "different numbers of their clusters open",
+                           jobs_.front().name, jobs_.back().name))
+        .help("let all files train on one cluster, or state the numbers");
+    return false;
+  }
+  auto works = placedWorks(session, *space_, metric_);
+  for (const auto &work : works)
+    if (work && !placed_.back())
+      placed_.back() = work;
+  if (works.size() > 1)
+    clusters_.back() = std::move(works);
+  return placed_.back() != nullptr;
+}
+
+Design MineJobs::clusterOf(const Design &design) const {
+  return {design.end() - static_cast<ptrdiff_t>(space_->beside().size()), design.end()};
+}
+
+void MineJobs::chooseCluster(size_t job, const Design &design) {
+  sessions_[job]->chooseCluster(clusterOf(design));
 }
 
 bool MineJobs::addWays(Session &session, std::vector<MiningWay> &ways) {
@@ -148,10 +180,16 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
       if (anew)
         way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
-    PlacedShare share{placed_[j], nullptr, job.weight, job.best, job.batch};
+    PlacedShare share{placed_[j], nullptr, job.weight, job.best, job.batch, clusters_[j]};
     job.weight = 1;         // its share has it
-    if (placed_[j] && anew) // as before: it is no error now
-      share.work = placedWork(session(j), *space_, metric_);
+    if (placed_[j] && anew) { // as before: it is no error now
+      auto works = placedWorks(session(j), *space_, metric_);
+      for (const auto &work : works)
+        if (share.work == placed_[j] && work)
+          share.work = work;
+      if (works.size() > 1)
+        share.clusters = std::move(works);
+    }
     if (!placed_[j])
       share.alone = std::make_shared<StepProblem>(*space_, std::vector<MiningJob>{job}, metric_);
     shares.push_back(std::move(share));
@@ -206,7 +244,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
     text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch,
                         step->way);
     mined.steps.push_back(std::move(*step));
-    std::string cluster = sessions_[of[i]]->program().clusterText();
+    std::string cluster = sessions_[of[i]]->clusterText(clusterOf(design));
     if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
       clusters += "\n" + cluster;
   }

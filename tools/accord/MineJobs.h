@@ -22,6 +22,10 @@ public:
   /// Null: the job is on one device.
   const PlacedWork *placements(size_t job) const { return placed_[job].get(); }
   std::vector<size_t> all() const;
+  /// Whether numbers of a cluster are among the parameters.
+  bool minesClusters() const { return !space_->beside().empty(); }
+  /// The cluster of a job that is placed is that of the design from now on.
+  void chooseCluster(size_t job, const Design &design);
   /// What the job is worth on its own best design.
   void best(size_t job, double value) { jobs_[job].best = value; }
   Session &session(size_t job) { return *sessions_[job]; }
@@ -46,6 +50,9 @@ public:
 
 private:
   bool addJob(Session &session);
+  bool addPlaced(Session &session);
+  /// The last of a design's choices, which are those of its cluster.
+  Design clusterOf(const Design &design) const;
   bool addWays(Session &session, std::vector<MiningWay> &ways);
   /// Of the problem's job `i`, which is ours of number `j`.
   std::optional<MinedStep> stepOf(MiningProblem &problem, size_t i, size_t j, const Design &design);
@@ -57,6 +64,8 @@ private:
   MiningMetric metric_ = MiningMetric::StepTime;
   std::vector<MiningJob> jobs_;
   std::vector<std::shared_ptr<const PlacedWork>> placed_; ///< by job; null: on one device
+  /// By job, and by point of what its cluster leaves open; empty: nothing.
+  std::vector<std::vector<std::shared_ptr<const PlacedWork>>> clusters_;
 };
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "tools/accord/MineMetric.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlacementPins.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,30 +72,12 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
   return std::nullopt;
 }
 
-} // namespace
-
-std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace &space,
-                                             MiningMetric metric) {
-  if (!placesBy(metric, session, space))
-    return nullptr;
-  auto objective = objectiveOf(metric);
-  if (!objective) {
-    session.diagnostics()
-        .error(Code::NotSupported,
-               session.job().objective == Objective::Energy ? session.job().objectiveAt
-                                                            : SourceRange{},
-               fmt::format("not supported yet: mining the devices of a cluster for least {}",
-                           name(metric)))
-        .help("--metric step_time, tdp_time or area_time");
-    return nullptr;
-  }
-  auto most = space.best(wholeOf(space));
-  if (auto *issue = std::get_if<Issue>(&most)) {
-    session.report(*issue);
-    return nullptr;
-  }
-  const Machine &machine = std::get<Machine>(most);
-  if (!sameLimits(session, space, machine) || !session.useDevice(machine, Objective::StepTime))
+/// On the cluster that the session has now. Null after errors, which are reported, or `unfit`:
+/// what is wrong with this cluster.
+std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine,
+                                             PlacementObjective objective,
+                                             std::vector<Issue> &unfit) {
+  if (!session.useDevice(machine, Objective::StepTime))
     return nullptr;
   PlacedJob job;
   job.name = session.job().name;
@@ -103,7 +86,7 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace
   if (!request)
     return nullptr;
   job.request = std::move(*request);
-  job.request.objective = *objective;
+  job.request.objective = objective;
   bool bounded = job.request.memory > 0;
   if (bounded)
     job.memory = [&session](const Machine &on) { return session.mostMemoryOn(on); };
@@ -114,11 +97,52 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const DesignSpace
     };
   auto made = PlacedWork::of(std::move(job), machine);
   if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
-    for (const Issue &issue : *issues)
-      session.report(issue);
+    unfit = std::move(*issues);
     return nullptr;
   }
   return std::move(std::get<std::unique_ptr<PlacedWork>>(made));
+}
+
+} // namespace
+
+std::vector<std::shared_ptr<const PlacedWork>>
+placedWorks(Session &session, const DesignSpace &space, MiningMetric metric) {
+  if (!placesBy(metric, session, space))
+    return {};
+  auto objective = objectiveOf(metric);
+  if (!objective) {
+    session.diagnostics()
+        .error(Code::NotSupported,
+               session.job().objective == Objective::Energy ? session.job().objectiveAt
+                                                            : SourceRange{},
+               fmt::format("not supported yet: mining the devices of a cluster for least {}",
+                           name(metric)))
+        .help("--metric step_time, tdp_time or area_time");
+    return {};
+  }
+  auto most = space.best(wholeOf(space));
+  if (auto *issue = std::get_if<Issue>(&most)) {
+    session.report(*issue);
+    return {};
+  }
+  const Machine &machine = std::get<Machine>(most);
+  if (!sameLimits(session, space, machine))
+    return {};
+  const ClusterSpace &clusters = *session.clusters();
+  std::vector<std::shared_ptr<const PlacedWork>> works;
+  std::vector<Issue> unfit;
+  for (size_t point = 0; point < clusters.points(); ++point) {
+    session.chooseCluster(clusters.at(point));
+    works.push_back(placedWork(session, machine, *objective, unfit));
+    if (session.diagnostics().hasErrors())
+      return {};
+  }
+  if (std::all_of(works.begin(), works.end(), [](const auto &one) { return !one; })) {
+    for (const Issue &issue : unfit)
+      session.report(issue);
+    return {};
+  }
+  return works;
 }
 
 MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {

@@ -34,6 +34,9 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
   if (!jobs.placed(0))
     return refused(session.job().targetAt, "stages of a job on one device, which has no pipeline",
                    "train on a cluster, or leave out --stages");
+  if (jobs.minesClusters())
+    return refused(session.job().targetAt, "stages on a cluster that leaves numbers open",
+                   "state the numbers of the cluster, or leave out --stages");
   const PlacementSpace &offered = jobs.placements(0)->job().request.space;
   auto pipes = [](PipelineSchedule one) {
     return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB;
@@ -109,7 +112,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
       text.replace(at, head.size(), "accelerator " + design.name);
     mined.text += text + "\n";
   }
-  auto cluster = clusterOfKinds(jobs.session(0).program().clusterText(), space.name(),
+  auto cluster = clusterOfKinds(jobs.session(0).clusterText({}), space.name(),
                                 problem.kinds.front().perServer, kinds);
   if (cluster)
     mined.text += *cluster;

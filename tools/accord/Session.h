@@ -1,6 +1,7 @@
 // What the sub-commands share: common options, loading a program, planning, printing diagnostics.
 #pragma once
 #include "lib/emit/Summary.h"
+#include "lib/mine/ClusterSpace.h"
 #include "lib/model/PlacementPlan.h"
 #include "lib/network/Cluster.h"
 #include "lib/place/Offer.h"
@@ -53,6 +54,12 @@ public:
   /// Whether devices of a cluster are mined.
   bool minesCluster() const;
   std::string spaceName() const; ///< of the accelerator that is mined
+  /// What the mined cluster leaves open; null: there is none.
+  const ClusterSpace *clusters() const { return theClusters.get(); }
+  /// The cluster has these choices from now on (the first of each at the beginning).
+  void chooseCluster(const Design &choices);
+  /// The cluster as a description, with these choices; empty: no cluster is mined.
+  std::string clusterText(const Design &choices) const;
   /// The devices of the mined cluster are this machine from now on, with the limits that follow
   /// from it. False after errors.
   bool useDevice(const Machine &machine, Objective objective);
@@ -152,6 +159,7 @@ private:
   std::optional<TrainingJob> theJob;
   Machine theMachine;
   mlir::Operation *theSpace = nullptr; ///< the accelerator with choices that is mined
+  std::unique_ptr<ClusterSpace> theClusters;
   std::optional<Cluster> theCluster;
   std::vector<Cluster> theGroups;
   std::optional<Network> theBetween; ///< connects servers of different groups

@@ -33,8 +33,19 @@ bool Session::prepareMachine(mlir::Operation *op) {
 bool Session::prepareSpace() {
   std::vector<accel::AcceleratorOp> kinds = theProgram->machines();
   accel::ClusterOp cluster = theProgram->cluster();
-  if (!cluster || kinds.size() == 1)
+  if (!cluster)
     return true;
+  if (kinds.size() == 1) {
+    auto made = ClusterSpace::of(cluster);
+    if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
+      for (const Issue &issue : *issues)
+        report(issue);
+      return false;
+    }
+    theClusters = std::make_unique<ClusterSpace>(std::move(std::get<ClusterSpace>(made)));
+    chooseCluster(theClusters->at(0));
+    return true;
+  }
   std::string names;
   for (accel::AcceleratorOp kind : kinds)
     names += (names.empty() ? "'" : ", '") + kind.getSymName().str() + "'";
@@ -53,6 +64,12 @@ bool Session::prepareSpace() {
 
 bool Session::minesCluster() const { return theSpace && theProgram->cluster(); }
 
+void Session::chooseCluster(const Design &choices) { theClusters->choose(choices); }
+
+std::string Session::clusterText(const Design &choices) const {
+  return theClusters ? theProgram->clusterText(theClusters->spelled(choices)) : "";
+}
+
 std::string Session::spaceName() const {
   return llvm::cast<accel::AcceleratorOp>(theSpace).getSymName().str();
 }
@@ -63,7 +80,8 @@ std::optional<DesignSpace> Session::designSpace() {
     reportMachineProblem(d, diags, rangeOf(diags, sourceOf(target.getLoc())));
     return mlir::success();
   });
-  auto space = DesignSpace::of(target);
+  auto space = DesignSpace::of(target, theClusters ? theClusters->parameters()
+                                                   : std::vector<DesignParameter>());
   if (auto *issues = std::get_if<std::vector<Issue>>(&space)) {
     for (const Issue &issue : *issues)
       report(issue);
