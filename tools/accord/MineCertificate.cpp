@@ -117,10 +117,11 @@ private:
           mined_.problemOf(answer.jobs, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum);
       MiningProof proof;
       for (const OpenDesign &design : verifier.open(answer, proof)) {
-        // Of placements no more is asked than whether one is below.
-        double below = design.forms.empty() ? INFINITY : answer.value * (1 + 1e-9);
-        answer.survivors.push_back(
-            {design.design, problem->appraise(design.design, below).value, {}});
+        // Of placements the search has found none below its bound, and no more is asked.
+        double value = design.design == answer.winner ? answer.value
+                       : design.forms.empty()         ? problem->value(design.design)
+                                                      : INFINITY;
+        answer.survivors.push_back({design.design, value, {}});
         if (!writePlacements(design, answer.survivors.back()))
           return false;
         for (ClaimedPlan way : design.ways)
