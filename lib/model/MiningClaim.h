@@ -61,7 +61,7 @@ struct ClaimedPlan {
 /// A design that is not ruled out by what its operations take at least: what the search found.
 struct ClaimedSurvivor {
   Design design;
-  double value = 0; ///< infinite: no step fits
+  double value = 0; ///< infinite: no step fits; on a cluster, none below the answer's bound
   std::vector<ClaimedPlan> plans;
 };
 

@@ -53,12 +53,13 @@ std::string parameterOf(const std::string &update) {
 
 StepLayers::StepLayers(const WorkGraph &graph, const PlacementProblem &problem,
                        const Classes &classOf)
-    : graph_(graph), floor_(graph), counts_(problem.classes.size()),
-      bytes_(problem.classes.size()) {
+    : floor_(graph), counts_(problem.classes.size()), bytes_(problem.classes.size()) {
   for (const PlacementProblem::Layer &layer : problem.layers)
     ++counts_[layer.of];
   for (double &count : counts_)
     count = std::max(count, 1.0);
+  for (const Operation &op : graph.operations)
+    again_ |= op.phase == Phase::Recompute;
   Dependences deps = Dependences::of(graph);
   std::vector<bool> behind(graph.operations.size());
   std::map<OperationId, uint32_t> known;

@@ -27,15 +27,16 @@ public:
   /// By class: no plan's layers take less, however they are merged. `prices`: null, or the
   /// operations' on the machine.
   std::vector<LayerFloor> least(const Machine &machine, const Costs *prices = nullptr);
-  const WorkGraph &graph() const { return graph_; }
+  /// Whether anything is computed again.
+  bool again() const { return again_; }
 
 private:
   struct Part {
     uint32_t cls = 0;
     int64_t LayerFloor::*into = &LayerFloor::forward;
   };
-  const WorkGraph &graph_;
   StepFloor floor_;
+  bool again_ = false;
   std::vector<double> counts_;    ///< layers by class
   std::vector<LayerFloor> bytes_; ///< by class
   std::vector<Part> parts_;       ///< operations of a micro-batch, then of the update

@@ -102,7 +102,11 @@ void PlacementFloor::cost(Id form, const std::vector<const std::vector<LayerFloo
     }
     const LayerFloor &first = (*policies.front())[c];
     cost.forward = first.forward;
-    (delays_ ? cost.weight : cost.backward) = first.backward;
+    // The first policy may be one that computes again.
+    int64_t behind = first.backward;
+    for (const auto *policy : policies)
+      behind = std::min(behind, (*policy)[c].backward);
+    (delays_ ? cost.weight : cost.backward) = behind;
     cost.update = f.zero >= 1 ? part(first.update, f.data) : first.update;
     if (!divides(f)) {
       cost.residentWeights = f.hostWeights ? 0 : part(first.weights, f.zero >= 3 ? f.data : 1);
@@ -114,9 +118,8 @@ void PlacementFloor::cost(Id form, const std::vector<const std::vector<LayerFloo
     }
     for (size_t q = 0; q < policies.size(); ++q) {
       const LayerFloor &layer = (*policies[q])[c];
-      cost.keeps.push_back({cluster_.steps[steps_[form][q]].recompute,
-                            std::max<int64_t>(0, layer.backward - first.backward), layer.kept, 0,
-                            0});
+      cost.keeps.push_back(
+          {cluster_.steps[steps_[form][q]].recompute, layer.backward - behind, layer.kept, 0, 0});
     }
     if (cluster_.offloads)
       cost.keeps.push_back({"offload", 0, 0, 0, 0});
@@ -173,9 +176,12 @@ double PlacementFloor::value(const Machine &machine) {
   std::vector<std::optional<std::vector<LayerFloor>>> uses(layers_.size());
   for (Id form = 0; form < all.size(); ++form) {
     all[form] = form;
-    if (!steps_[form].empty())
-      if (size_t first = steps_[form].front(); !uses[first])
-        uses[first] = layers_[first].least(machine);
+    for (size_t step : steps_[form]) {
+      if (!uses[step])
+        uses[step] = layers_[step].least(machine);
+      if (!layers_[step].again()) // no other takes less
+        break;
+    }
   }
   return known->second = leastOfPlacements(least(machine, all, uses));
 }
@@ -357,9 +363,9 @@ std::string PlacementFloor::differsInLayers(const Problem &stated, const Problem
           again[keep.policy] += keep.again + one.backward + one.weight;
       }
       int64_t behind = cost->backward + cost->weight;
-      bool cheap = cost->forward < sum.forward || behind < sum.backward ||
-                   cost->update < sum.update || cost->resident < sum.resident ||
-                   cost->gradients < sum.gradients || cost->weights < sum.weights;
+      bool cheap = cost->forward < sum.forward || cost->update < sum.update ||
+                   cost->resident < sum.resident || cost->gradients < sum.gradients ||
+                   cost->weights < sum.weights;
       for (const Problem::Keep &keep : cost->keeps)
         if (auto least = again.find(keep.policy); least != again.end())
           cheap |= behind + keep.again < least->second;

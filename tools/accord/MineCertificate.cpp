@@ -126,12 +126,13 @@ private:
           answer.jobs, ratio ? MiningBlend::WorstRatio : MiningBlend::Sum, false, effort_);
       MiningProof proof;
       for (const OpenDesign &design : verifier.open(answer, proof)) {
-        // Of placements and searched schedules no more is asked than whether one is below.
-        double below = !design.forms.empty() ? answer.value * (1 + 1e-9)
-                       : effort_ > 0         ? answer.bound
-                                             : INFINITY;
-        answer.survivors.push_back(
-            {design.design, problem->appraise(design.design, below).value, {}});
+        // Of placements the search has found none below its bound, and of searched schedules no
+        // more is asked than whether one is.
+        double below = effort_ > 0 ? answer.bound : INFINITY;
+        double value = design.design == answer.winner ? answer.value
+                       : design.forms.empty() ? problem->appraise(design.design, below).value
+                                              : INFINITY;
+        answer.survivors.push_back({design.design, value, {}});
         if (!writePlacements(design, answer.survivors.back()))
           return false;
         for (ClaimedPlan way : design.ways)

@@ -125,6 +125,8 @@ private:
     double rate = machine_.hostBandwidth.value;
     how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
     for (size_t c = 0; c < stated.classes.size(); ++c) {
+      if (!stated.classes[c].costs[f])
+        return fmt::format("'{}' is said not to run so", stated.classes[c].name);
       std::vector<LayerUse> policies;
       for (size_t step : steps)
         policies.push_back((*uses_[step])[c]);

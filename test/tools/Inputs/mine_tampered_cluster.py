@@ -62,6 +62,7 @@ tampered("cheaper layers", [proof, "is stated, by its schedule it is"], costs(sc
 tampered("more resident", [proof, "resident"], costs(scaled(2, "resident")))
 tampered("more kept", [proof, "none of its schedules"],
          costs(lambda cost: [k.update(kept=k.get("kept", 0) + 8) for k in cost["keeps"]]))
+tampered("a layer that cannot run", [proof, "not to run so"], edit(proof, lambda p: p["classes"][0]["costs"].__setitem__(0, None)))
 tampered("fewer layers", [proof, "layers"], edit(proof, lambda p: p.update(layers=p["layers"][:-1], edges=p["edges"][:-1])))
 tampered("larger tensors", [proof, "from layer to layer"],
          edit(proof, lambda p: p["edges"][0].__setitem__(2, 2 * p["edges"][0][2])))
