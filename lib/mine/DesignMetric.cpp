@@ -252,7 +252,12 @@ std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::str
   if (terms[*root].truth || terms[*root].word)
     return MeasureProblem{
         {Code::WrongType, "this is no number that could be made least or most", {}}, "", {}};
-  measure.text = text, measure.term = *root, measure.maximize = maximize;
+  for (char c : text) // one line
+    if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
+      measure.text += c;
+    else if (!measure.text.empty() && measure.text.back() != ' ')
+      measure.text += ' ';
+  measure.term = *root, measure.maximize = maximize;
   llvm::raw_string_ostream(measure.printed) << expression;
 
   DesignBox all;
