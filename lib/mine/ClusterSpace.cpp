@@ -29,8 +29,7 @@ bool mayBeChosen(mlir::Operation *op, const std::string &key) {
 
 std::string nameOf(mlir::Operation *op) {
   auto symbol = op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
-  return symbol ? symbol.str()
-                : op->getName().stripDialect().str(); // host, price
+  return symbol ? symbol.str() : op->getName().stripDialect().str(); // host, price
 }
 
 } // namespace
@@ -83,8 +82,7 @@ struct ClusterSpace::Data {
       if (auto choice = dyn_cast<accel::ChoiceAttr>(entry.getValue())) {
         std::string key = entry.getName().str();
         bool price = isa<accel::PriceOp>(op);
-        add(op, key, choice,
-            schema && mayBeChosen(op, key) ? schema->findKey(key) : nullptr,
+        add(op, key, choice, schema && mayBeChosen(op, key) ? schema->findKey(key) : nullptr,
             price ? "price" : nameOf(op) + "." + key);
       }
   }
@@ -107,12 +105,11 @@ std::variant<ClusterSpace, std::vector<Issue>> ClusterSpace::of(accel::ClusterOp
     for (const DesignParameter &parameter : data->parameters)
       names += fmt::format("{}{} values of '{}'", names.empty() ? "" : ", ",
                            parameter.spelled.size(), parameter.name);
-    return std::vector<Issue>{
-        issueOf({Code::TooManyValues,
-                 fmt::format("'{}' leaves more than {} clusters open: {}",
-                             cluster.getSymName().str(), kMost, names),
-                 {}},
-                data->parameters.front().location)};
+    return std::vector<Issue>{issueOf({Code::TooManyValues,
+                                       fmt::format("'{}' leaves more than {} clusters open: {}",
+                                                   cluster.getSymName().str(), kMost, names),
+                                       {}},
+                                      data->parameters.front().location)};
   }
   return ClusterSpace(std::move(data));
 }

@@ -47,8 +47,8 @@ DesignSpace::DesignSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 DesignSpace::DesignSpace(DesignSpace &&) noexcept = default;
 DesignSpace::~DesignSpace() = default;
 
-std::variant<DesignSpace, std::vector<Issue>>
-DesignSpace::of(accel::AcceleratorOp accelerator, std::vector<DesignParameter> beside) {
+std::variant<DesignSpace, std::vector<Issue>> DesignSpace::of(accel::AcceleratorOp accelerator,
+                                                              std::vector<DesignParameter> beside) {
   std::vector<Issue> issues;
   auto made = std::make_unique<Data>();
   Data &data = *made;

@@ -63,8 +63,8 @@ public:
   /// machineFrom says of any design.
   /// `beside`: choices of what the machine is in, which change nothing of it; they are the last
   /// parameters.
-  static std::variant<DesignSpace, std::vector<Issue>>
-  of(accel::AcceleratorOp accelerator, std::vector<DesignParameter> beside = {});
+  static std::variant<DesignSpace, std::vector<Issue>> of(accel::AcceleratorOp accelerator,
+                                                          std::vector<DesignParameter> beside = {});
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
 

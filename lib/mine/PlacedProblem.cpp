@@ -84,9 +84,14 @@ struct PlacedProblem::Data {
 
 PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs,
                              MiningMetric metric, MiningBlend blend)
-    : data_(new Data{
-          space, std::move(jobs), {metric, blend, &space}, StepReach(space),
-          ClusterPoints(space.beside()), {}, kNever, {}}) {}
+    : data_(new Data{space,
+                     std::move(jobs),
+                     {metric, blend, &space},
+                     StepReach(space),
+                     ClusterPoints(space.beside()),
+                     {},
+                     kNever,
+                     {}}) {}
 PlacedProblem::~PlacedProblem() = default;
 
 const std::vector<DesignParameter> &PlacedProblem::parameters() const {

@@ -19,8 +19,8 @@ struct MineOptions {
   std::vector<std::string> strategies;            ///< that it is compared with; empty: all
   std::string front, against;                     ///< a share; a machine that is compared with
   bool sensitivity = false;
-  unsigned stages = 0; ///< candidates for each mix of layers of a stage; 0: one design for all
-  unsigned close = 0;  ///< effort of the search for schedules of the best designs; 0: none
+  unsigned stages = 0;  ///< candidates for each mix of layers of a stage; 0: one design for all
+  unsigned close = 0;   ///< effort of the search for schedules of the best designs; 0: none
   Crew *crew = nullptr; ///< several processes; null: threads of this one
   bool writes = true;   ///< false: another process does
 };

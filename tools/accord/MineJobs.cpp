@@ -181,7 +181,7 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
         way.work = std::make_shared<StepWork>(way.work->graph());
     jobs.push_back(job);
     PlacedShare share{placed_[j], nullptr, job.weight, job.best, job.batch, clusters_[j]};
-    job.weight = 1;         // its share has it
+    job.weight = 1;           // its share has it
     if (placed_[j] && anew) { // as before: it is no error now
       auto works = placedWorks(session(j), *space_, metric_);
       for (const auto &work : works)

@@ -166,6 +166,12 @@ private:
       assume("microbatch: {}, as nothing says which", fmt::join(space.microbatches, ", "));
     }
     space.recomputes = job_.recomputes;
+    llvm::stable_sort(space.recomputes, [](const std::string &a, const std::string &b) {
+      auto time = [](const std::string &policy) { // what takes the least first
+        return policy == "none" ? 0 : policy == "selective" ? 1 : 2;
+      };
+      return time(a) < time(b);
+    });
     if (!job_.recomputeStated) {
       space.recomputes = {"none", "selective", "full"};
       assume("recompute: none, selective or full for each layer");
