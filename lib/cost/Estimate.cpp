@@ -1,9 +1,9 @@
 #include "lib/cost/Estimate.h"
 #include "lib/cost/Energy.h"
+#include "lib/cost/EstimateFailures.h"
 #include "lib/cost/Exchanges.h"
 #include "lib/cost/MappingCache.h"
 #include "lib/cost/PriceCache.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -50,48 +50,6 @@ Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
                       ofKind ? " for " + op.type : "", machine.name, has.empty() ? "no core" : has),
           op.location,
           {describedHere(machine)}};
-}
-
-/// Why an operation has no cost.
-struct Failure {
-  std::string cause; ///< the same for all operations that the same change would help
-  Issue issue;
-  double excess = 0; ///< of several for one cause, the one with the most is shown
-  OperationId operation = kNone;
-};
-
-/// One issue per cause, in the order in which they came up.
-std::vector<Issue> issuesOf(std::vector<Failure> failures, const WorkGraph &graph) {
-  constexpr size_t kMost = 20, kNamed = 3;
-  std::map<std::string, size_t> places;
-  std::vector<std::vector<Failure *>> causes;
-  for (Failure &failure : failures) {
-    auto [place, isNew] = places.try_emplace(failure.cause, causes.size());
-    if (isNew)
-      causes.emplace_back();
-    causes[place->second].push_back(&failure);
-  }
-  std::vector<Issue> issues;
-  for (std::vector<Failure *> &same : causes) {
-    if (issues.size() == kMost)
-      break;
-    auto shown = llvm::max_element(
-        same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
-    Issue &issue = issues.emplace_back(std::move((*shown)->issue));
-    same.erase(shown);
-    if (same.empty())
-      continue;
-    std::vector<std::string> names;
-    for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
-      names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
-    std::string more =
-        same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
-    issue.notes.insert(issue.notes.begin(),
-                       {graph.operations[same.front()->operation].location,
-                        fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
-                                    same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
-  }
-  return issues;
 }
 
 class Estimator {

@@ -4,9 +4,7 @@
 #include "SchedulingTransformer.h"
 #include "lib/solve/Oracle.h"
 #include "lib/verify/Scheduling.h"
-#include <cmath>
 #include <gtest/gtest.h>
-#include <random>
 
 using namespace accord;
 using namespace accord::testing;
@@ -119,31 +117,6 @@ TEST(Solve, NothingIsAskedWithoutWork) {
   SchedulingSolution found;
   EXPECT_EQ(oracle.ask(30, 0, found), solve::Oracle::Answer::Unknown);
   EXPECT_EQ(oracle.ask(30, 1'000'000, found), solve::Oracle::Answer::Yes);
-}
-
-TEST(Solve, WorkIsThatOfTheEffort) {
-  // Whose search stays open: three scarce resources, two forms of each task.
-  SchedulingProblem problem;
-  std::mt19937 random(7);
-  auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
-  for (const char *name : {"a", "b", "c"})
-    problem.addResource(name, 9);
-  for (unsigned i = 0; i < 40; ++i) {
-    int64_t time = 40 + below(60), first = 3 + below(5), second = 2 + below(5);
-    auto task = problem.addTask("t" + std::to_string(i), time,
-                                {{0, first}, {1, second}, {2, 1 + below(5)}});
-    problem.tasks[task].modes.push_back(
-        {"slow", time + 10 + below(60), {{0, 1 + first / 2}, {1, second}}, {}, false});
-    for (unsigned before = i > 6 ? i - 6 : 0; before < i; ++before)
-      if (below(8) == 0)
-        problem.addPrecedence(before, task);
-  }
-  for (unsigned effort : {6u, 7u}) {
-    SchedulingResult result = at(problem, effort);
-    auto units = static_cast<int64_t>(3e8 * std::pow(2.0, effort - 10.0));
-    EXPECT_LE(result.work, units + units / 4) << effort; // Z3 ends a little late
-    EXPECT_GT(result.work, 0) << effort;
-  }
 }
 
 TEST(Solve, EmptyAndZero) {
