@@ -332,7 +332,7 @@ bool Propagator::sets() {
   return true;
 }
 
-bool Propagator::run() {
+bool Propagator::run(size_t rounds) {
   for (Id t = 0; t < in.size(); ++t)
     if (in.certain[t] && earliest[t] > latest[t]) // another one does not happen, then
       return false;
@@ -342,7 +342,7 @@ bool Propagator::run() {
       return false;
     if (!changed && !(in.size() <= energetic ? energy() : sets()))
       return false;
-  } while (changed);
+  } while (changed && --rounds > 0);
   return true;
 }
 

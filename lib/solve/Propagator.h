@@ -11,8 +11,9 @@ class Propagator {
 public:
   /// `energetic`: reasoning about all intervals, for problems of up to so many tasks.
   Propagator(const Instance &instance, int64_t horizon, size_t energetic = 150);
-  /// False: no schedule of at most the horizon exists; `steps` prove it.
-  bool run();
+  /// False: no schedule of at most the horizon exists; `steps` prove it. `rounds` of all rules, at
+  /// most: what is left after them may still close.
+  bool run(size_t rounds = SIZE_MAX);
 
   /// After a run that found nothing: narrows windows by what would close if a task started at one
   /// end of its window (shaving: Martin, Shmoys, A new approach to computing optimal schedules for

@@ -13,6 +13,8 @@ namespace {
 
 /// Regions of more operations are not searched for those that exclude each other.
 constexpr size_t kMostJoint = 1000;
+/// The least effort of the scheduler at which it asks a solver.
+constexpr unsigned kAsksSolver = 6;
 
 class StepScheduler {
 public:
@@ -157,6 +159,8 @@ private:
     options.effort = options_.effort;
     options.gap = options_.gap;
     options.searches = options_.searches;
+    if (repeats && !options_.searches)
+      options.effort = 0; // bounded below, as repeats must be
     options.stop = options_.stop;
     options.progress = options_.progress;
     SchedulingResult result = accord::schedule(problem, options);
@@ -194,7 +198,7 @@ private:
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
   /// its bound of that where they do not.
   void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found,
-                    const SolveOptions &options) {
+                    SolveOptions options) {
     std::vector<SchedulingBound> &regions = options_.ordered->regions;
     std::vector<char> &surely = surely_[r];
     surely.resize(forms_.resources());
@@ -220,7 +224,14 @@ private:
       same &= std::equal(used.begin(), used.end(), mode.usage.begin(), mode.usage.end(),
                          [](const auto &a, const auto &b) { return a.of == b.of; });
     }
-    regions[r] = same ? found : accord::schedule(problem, options).bound;
+    if (same && options.effort == options_.effort) {
+      regions[r] = found;
+      return;
+    }
+    options.effort = options_.effort;
+    if (options.effort < kAsksSolver)
+      options.searches = false; // which raises no bound then
+    regions[r] = accord::schedule(problem, options).bound;
   }
 
   /// In whatever form.

@@ -33,6 +33,8 @@ constexpr size_t kMostForWindows = 20'000;
 constexpr size_t kMostForOracle = 150;
 /// Literals of one encoding; above, times are counted in larger units.
 constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
+/// Where bounds alone are looked for, windows that do not close in so many rounds are left.
+constexpr size_t kFewRounds = 20;
 /// Of so many times a claim speaks one by one, whatever the windows: see lib/emit/Claim.h.
 constexpr int64_t kFewTimes = 1024;
 
@@ -211,7 +213,7 @@ private:
     while (high - low > (high >> (quick ? 14 : 20)) && !stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
       Propagator propagator(in, middle, energetic);
-      if (propagator.run()) {
+      if (propagator.run(options.searches ? SIZE_MAX : kFewRounds)) {
         high = middle;
         continue;
       }

@@ -1,4 +1,5 @@
 // What the scheduler proved of one iteration, on a problem that is built again from the plan.
+#include "lib/model/Dependences.h"
 #include "lib/verify/Ordered.h"
 #include "lib/verify/Proof.h"
 #include "lib/verify/Scheduling.h"
@@ -31,12 +32,14 @@ void readsOf(const Proof &p, const std::vector<OperationId> &maker, OperationId 
   }
 }
 
-SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int64_t> &lengths);
+SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int64_t> &lengths,
+                            const Dependences &waits);
 
 /// Of a repeat: what every schedule of its body uses.
 std::vector<SchedulingProblem::Usage> holdsOf(const Proof &p, RegionId body,
-                                              const std::vector<int64_t> &lengths) {
-  SchedulingProblem inside = problemOf(p, body, lengths);
+                                              const std::vector<int64_t> &lengths,
+                                              const Dependences &waits) {
+  SchedulingProblem inside = problemOf(p, body, lengths, waits);
   std::set<uint32_t> used;
   for (const auto &task : inside.tasks) {
     std::map<uint32_t, size_t> forms; // that take some of it
@@ -53,8 +56,10 @@ std::vector<SchedulingProblem::Usage> holdsOf(const Proof &p, RegionId body,
   return holds;
 }
 
-/// `lengths`: of an iteration, by region.
-SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int64_t> &lengths) {
+/// `lengths`: of an iteration, by region. `waits`: who waits for whom, also by way of repeats;
+/// empty where a region has none.
+SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int64_t> &lengths,
+                            const Dependences &waits) {
   SchedulingProblem problem;
   problem.name = p.plan.graph.regions[top].name;
   const Machine &machine = p.plan.machine;
@@ -81,7 +86,7 @@ SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int6
     if (RegionId body = p.operation(id).body; body != kNone) {
       modes.front().duration = p.plan.graph.regions[body].count * lengths[body];
       if (modes.front().duration > 0)
-        modes.front().usage = holdsOf(p, body, lengths);
+        modes.front().usage = holdsOf(p, body, lengths, waits);
       continue;
     }
     modes.clear();
@@ -105,7 +110,10 @@ SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int6
   }
   for (OperationId id : p.plan.graph.regions[top].operations) {
     std::set<OperationId> before;
-    readsOf(p, maker, id, before);
+    if (const auto &known = waits.predecessors; known.empty())
+      readsOf(p, maker, id, before);
+    else
+      before.insert(known[id].begin(), known[id].end());
     for (OperationId by : before)
       problem.addPrecedence(task[by], task[id]);
   }
@@ -206,7 +214,7 @@ SchedulingProblem orderedProblem(const Plan &plan, RegionId region,
                                  const std::vector<int64_t> &lengths) {
   Proof p{plan, {}, {}};
   const std::vector<OperationId> &operations = plan.graph.regions[region].operations;
-  SchedulingProblem problem = problemOf(p, region, lengths);
+  SchedulingProblem problem = problemOf(p, region, lengths, Dependences::of(plan.graph));
   bool repeats = std::any_of(operations.begin(), operations.end(),
                              [&](OperationId id) { return p.operation(id).body != kNone; });
   if (!repeats && operations.size() <= kMostJoint)
@@ -245,7 +253,8 @@ OrderedProof proveOrdered(const Plan &plan, const std::vector<SchedulingBound> &
 
 SchedulingProblem provenProblem(const Plan &plan, RegionId top) {
   Proof p{plan, {}, {}};
-  SchedulingProblem problem = problemOf(p, top, std::vector<int64_t>(plan.graph.regions.size()));
+  SchedulingProblem problem =
+      problemOf(p, top, std::vector<int64_t>(plan.graph.regions.size()), {});
   if (plan.graph.regions[top].operations.size() <= kMostJoint)
     addJoint(problem, plan.machine.cores.size());
   return problem;
