@@ -146,11 +146,11 @@ struct MinedFront {
 
 /// One stage of a pipeline, and the design that it is on.
 struct MinedStage {
-  size_t design = 0;           ///< of `MinedStages::designs`
-  std::string first, last;     ///< layers
+  size_t design = 0;       ///< of `MinedStages::designs`
+  std::string first, last; ///< layers
   int64_t layers = 0, devices = 0;
   double forward = 0, backward = 0, finish = 0; ///< seconds; backward with gradients of weights
-  double bytes = 0;            ///< peak of device memory
+  double bytes = 0;                             ///< peak of device memory
 };
 
 /// A pipeline whose stages are on designs of their own.
@@ -162,7 +162,7 @@ struct MinedStages {
   std::string left;                 ///< why there is no such description
   double value = 0;                 ///< of the metric; area_time with the mean area of the devices
   double common = 0;                ///< the same of the best common design, which is no less
-  double bound = 0; ///< no stages on any designs are worth less; 0: not known
+  double bound = 0;                 ///< no stages on any designs are worth less; 0: not known
   uint64_t candidates = 0, evaluations = 0, bounds = 0;
   std::string proof;
   double gap() const { return value > 0 ? (value - bound) / value : 0; }
