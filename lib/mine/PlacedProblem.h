@@ -14,7 +14,7 @@ struct PlacedShare {
   int64_t batch = 1; ///< samples of a step
   /// By point of the space's choices beside the machine (`ClusterPoints`), where there are some;
   /// null: no placement. `work` is one of them.
-  std::vector<std::shared_ptr<const PlacedWork>> clusters;
+  std::vector<std::shared_ptr<const PlacedWork>> clusters = {};
 };
 
 /// Nothing: the metric is none of a placement (energy).

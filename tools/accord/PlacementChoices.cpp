@@ -166,7 +166,7 @@ private:
       assume("microbatch: {}, as nothing says which", fmt::join(space.microbatches, ", "));
     }
     space.recomputes = job_.recomputes;
-    llvm::stable_sort(space.recomputes, [](const std::string &a, const std::string &b) {
+    llvm::sort(space.recomputes, [](const std::string &a, const std::string &b) {
       auto time = [](const std::string &policy) { // what takes the least first
         return policy == "none" ? 0 : policy == "selective" ? 1 : 2;
       };
