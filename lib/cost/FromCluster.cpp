@@ -73,7 +73,7 @@ public:
           fmt::format(
               "'{}' {}", key.str(),
               isa<accel::ChoiceAttr>(value)
-                  ? "is left open: choose a value; what can be mined are choices of an accelerator"
+                  ? "is left open: choose a value, or mine the cluster"
                   : "has no value yet: it depends on other keys"),
           sourceOf(accel::locationOf(block, key)),
           {}};
@@ -228,7 +228,7 @@ std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, 
   if (!devices || !servers)
     return uneven(
         devices ? server.getOperation() : device.getOperation(),
-        "the count is left open: choose a value; what can be mined are choices of an accelerator");
+        "the count is left open: choose a value, or mine the cluster");
   cluster.devicesPerServer = *devices;
   cluster.servers = *servers;
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
