@@ -48,6 +48,23 @@ public:
       sizes_.push_back(static_cast<uint32_t>(parameter.spelled.size()));
   }
   bool none() const { return sizes_.empty(); }
+  size_t count() const {
+    size_t count = 1;
+    for (uint32_t size : sizes_)
+      count *= size;
+    return count;
+  }
+  /// Of a box what is not of the cluster, and whether that is one machine.
+  std::pair<Design, Design> machinesOf(const DesignBox &box) const {
+    auto part = [&](const Design &of) {
+      return Design(of.begin(), of.end() - static_cast<ptrdiff_t>(sizes_.size()));
+    };
+    return {part(box.low), part(box.high)};
+  }
+  bool oneBeside(const DesignBox &box) const {
+    auto [low, high] = machinesOf(box);
+    return low == high;
+  }
   size_t of(const Design &design) const {
     size_t point = 0, first = design.size() - sizes_.size();
     for (size_t i = 0; i < sizes_.size(); ++i)

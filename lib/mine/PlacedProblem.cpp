@@ -66,6 +66,32 @@ struct PlacedProblem::Data {
     }
     return one / (worth.metric == MiningMetric::AreaTime ? machine.area.value : 1) * 1e12;
   }
+  /// Bounds of boxes of machines by point of the cluster's choices, of which the search asks again
+  /// whenever it divides those.
+  std::map<std::pair<Design, Design>, std::vector<double>> bounds = {};
+  static constexpr size_t kMostBounds = size_t(1) << 22;
+  size_t boundsKept = 0;
+
+  std::optional<double> knownAt(const DesignBox &box, size_t point) {
+    if (points.none())
+      return std::nullopt;
+    std::scoped_lock lock(mutex);
+    auto found = bounds.find(points.machinesOf(box));
+    if (found == bounds.end() || std::isnan(found->second[point]))
+      return std::nullopt;
+    return found->second[point];
+  }
+  void keep(const DesignBox &box, size_t point, double bound) {
+    if (points.none())
+      return;
+    std::scoped_lock lock(mutex);
+    if (boundsKept >= kMostBounds)
+      bounds.clear(), boundsKept = 0;
+    auto [place, isNew] = bounds.try_emplace(points.machinesOf(box));
+    if (isNew)
+      place->second.assign(points.count(), NAN), boundsKept += points.count();
+    place->second[point] = bound;
+  }
   /// Null: the job has no placement there.
   const PlacedWork *workOf(const PlacedShare &job, const Design &design) const {
     return (job.clusters.empty() ? job.work : job.clusters[points.of(design)]).get();
@@ -115,19 +141,24 @@ double PlacedProblem::bound(const DesignBox &box) {
   const DesignSpace &space = data_->space;
   if (!isDesign(space, box.low) || !isDesign(space, box.high) || space.broken(box))
     return kNever;
-  auto best = box.one() ? space.machine(box.low) : space.best(box);
+  bool one = data_->points.oneBeside(box);
+  auto best = one ? space.machine(box.low) : space.best(box);
   auto *machine = std::get_if<Machine>(&best);
   if (!machine) // no machine for one design; of several, some may have one
-    return box.one() ? kNever : 0;
-  if (box.one() && (!data_->worth.knows(*machine) || space.broken(box.low, *machine)))
+    return one ? kNever : 0;
+  if (one && (!data_->worth.knows(*machine) || space.broken(box.low, *machine)))
     return kNever;
   StepBoundOptions options;
-  if (!box.one()) {
+  if (!one) {
     options.exact = false;
     options.sameArrays = data_->reach.sameArrays(box);
   }
   double least = kNever;
-  data_->points.each(box, [&](size_t, const DesignBox &here) {
+  data_->points.each(box, [&](size_t point, const DesignBox &here) {
+    if (auto known = data_->knownAt(box, point)) {
+      least = std::min(least, *known);
+      return;
+    }
     double bound = data_->worth.blended(data_->jobs, [&](size_t job) {
       const PlacedShare &one = data_->jobs[job];
       if (!one.work)
@@ -135,6 +166,7 @@ double PlacedProblem::bound(const DesignBox &box) {
       const PlacedWork *work = data_->workOf(one, here.low);
       return work ? data_->of(one, here, *machine, work->bound(*machine, options)) : kNever;
     });
+    data_->keep(box, point, bound);
     least = std::min(least, bound);
   });
   return least;
