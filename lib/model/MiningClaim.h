@@ -52,7 +52,7 @@ struct ClaimedJob {
   std::vector<ClaimedCluster> clusters; ///< on many; several where numbers of theirs are open
   /// By point of these numbers, the last one counting fastest, a cluster; nothing: no form of a
   /// stage is in it. Empty: all is in the first cluster.
-  std::vector<std::optional<size_t>> points;
+  std::vector<std::optional<size_t>> points = {};
   bool placed() const { return !clusters.empty(); }
 };
 

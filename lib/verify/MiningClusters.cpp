@@ -26,6 +26,8 @@ auto degrees(const Problem::Form &form) {
                     form.tables);
 }
 
+constexpr uint64_t kAll = ~uint64_t(0);
+
 bool slower(const std::vector<LinearTime> &now, const std::vector<LinearTime> &before) {
   for (double bytes : {1e3, 1e6, 1e9})
     if (static_cast<double>(timeOf(now, bytes)) >
@@ -111,14 +113,36 @@ std::string ClaimedPoints::at(size_t job, size_t point) const {
   return fmt::format("'{}' with {}", claim_.jobs[job].name, text);
 }
 
-/// The product of all counts.
-double ClaimedPoints::counted(size_t point) const {
+/// The product of all counts `among` these parameters.
+double ClaimedPoints::counted(size_t point, uint64_t among) const {
   double product = 1;
   for (size_t i = sizes_.size(); i-- > 0; point /= sizes_[i])
-    product *=
-        countOf(claim_.parameters[claim_.parameters.size() - sizes_.size() + i], point % sizes_[i])
-            .value_or(1);
+    if (among >> i & 1)
+      product *= countOf(claim_.parameters[claim_.parameters.size() - sizes_.size() + i],
+                         point % sizes_[i])
+                     .value_or(1);
   return product;
+}
+
+/// A server has as many devices as some of the counts, the same ones in each cluster, say.
+bool ClaimedPoints::perServerFits(size_t job) const {
+  const ClaimedJob &one = claim_.jobs[job];
+  std::vector<std::pair<size_t, double>> devices;
+  for (size_t point = 0; point < one.points.size(); ++point)
+    if (one.points[point] && !one.clusters[*one.points[point]].problem.kinds.empty()) {
+      const Problem &problem = one.clusters[*one.points[point]].problem;
+      devices.push_back({point, static_cast<double>(problem.kinds.front().perServer)});
+    }
+  // One of two values at least is open in each: there are few.
+  size_t open = std::min<size_t>(sizes_.size(), 20);
+  for (uint64_t among = 0; among < uint64_t(1) << open; ++among) {
+    auto each = [&](const auto &at) { return at.second / counted(at.first, among); };
+    if (std::all_of(devices.begin(), devices.end(), [&](const auto &at) {
+          return std::abs(each(at) - each(devices.front())) <= 1e-9 * each(at);
+        }))
+      return true;
+  }
+  return false;
 }
 
 void ClaimedPoints::look(size_t job) {
@@ -132,6 +156,9 @@ void ClaimedPoints::look(size_t job) {
       all += static_cast<double>(kind.devices);
     return all;
   };
+  if (!perServerFits(job))
+    wrong_.push_back(
+        fmt::format("'{}': devices of a server are as many as no count says", one.name));
   // Devices for each of what is counted, and what forms there are on how many.
   double each = 0;
   std::set<std::tuple<double, decltype(degrees(Problem::Form{}))>> forms;
@@ -140,7 +167,7 @@ void ClaimedPoints::look(size_t job) {
     const ClaimedCluster *cluster = placedAt(point);
     if (!cluster)
       continue;
-    double now = devices(*cluster) / counted(point);
+    double now = devices(*cluster) / counted(point, kAll);
     each = each > 0 ? each : now;
     if (!(std::abs(now - each) <= 1e-9 * each))
       wrong_.push_back(fmt::format("{}: {} devices, others have {:.9g} for each that is counted",
@@ -154,7 +181,7 @@ void ClaimedPoints::look(size_t job) {
   }
   for (size_t point = 0; point < one.points.size(); ++point) {
     const ClaimedCluster *cluster = placedAt(point);
-    double here = each * counted(point);
+    double here = each * counted(point, kAll);
     bool follows = true;
     for (const auto &[needs, form] : forms) {
       if (!(needs <= here)) // all others need more

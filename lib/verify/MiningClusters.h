@@ -23,15 +23,16 @@ public:
   /// of its other clusters takes more devices than there are; false where it is only said. Nothing:
   /// all have forms.
   std::optional<bool> missing(const std::vector<size_t> &jobs, const Design &design) const;
-  /// What does not go together: numbers of devices that do not grow as the counts do, forms that
-  /// one cluster has and another one of no fewer devices has not, networks that are slower with
-  /// more bandwidth. The rest of networks is not computed again.
+  /// What does not go together: numbers of devices, or of those in a server, that do not grow as
+  /// the counts do, forms that one cluster has and another one of no fewer devices has not,
+  /// networks that are slower with more bandwidth. The rest of networks is not computed again.
   const std::vector<std::string> &wrong() const { return wrong_; }
 
 private:
   void look(size_t job);
   std::string at(size_t job, size_t point) const;
-  double counted(size_t point) const;
+  double counted(size_t point, uint64_t among) const;
+  bool perServerFits(size_t job) const;
 
   const MiningClaim &claim_;
   std::vector<size_t> sizes_;
