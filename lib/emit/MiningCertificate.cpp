@@ -76,7 +76,7 @@ bool readWay(const json::Value &value, Path at, ClaimedWay &out) {
       .end();
 }
 
-bool readJob(const json::Value &value, Path at, ClaimedJob &out) {
+bool readJob(const json::Value &value, Path at, ClaimedJob &out, size_t points) {
   return StrictFields(value, at)
       .text("name", out.name)
       .integer("batch", out.batch, 1)
@@ -86,12 +86,27 @@ bool readJob(const json::Value &value, Path at, ClaimedJob &out) {
       .read(
           "cluster",
           [&](const json::Value &one, Path p) {
-            return readCluster(one, p, out.cluster.emplace());
+            return points == 1 ? readCluster(one, p, out)
+                               : (p.report("numbers of clusters are chosen"), false);
           },
           /*needed=*/false)
-      .check("ways", out.ways.empty() == out.cluster.has_value(),
+      .read(
+          "clusters", [&](const json::Value &one, Path p) { return readClusters(one, p, out); },
+          /*needed=*/false)
+      .check("clusters", out.points.empty() || out.points.size() == points,
+             "not one for each choice")
+      .check("ways", out.ways.empty() == out.placed(),
              "a job needs work, on one device or on a cluster")
       .end();
+}
+
+/// Of all that clusters leave open; 0: more than are mined.
+size_t pointsOf(const MiningClaim &claim) {
+  size_t points = 1;
+  for (size_t i = claim.parameters.size() - claim.beside; i < claim.parameters.size(); ++i)
+    if (points *= claim.parameters[i].spelled.size(); points > 100'000)
+      return 0;
+  return points;
 }
 
 bool readAnswer(const json::Value &value, Path at, const MiningClaim &claim, ClaimedAnswer &out) {
@@ -132,7 +147,7 @@ bool readAnswer(const json::Value &value, Path at, const MiningClaim &claim, Cla
                             .integer("plan", to.number, 0, 1'000'000)
                             .check("job",
                                    to.job < claim.jobs.size() &&
-                                       (claim.jobs[to.job].cluster
+                                       (claim.jobs[to.job].placed()
                                             ? to.way == 0
                                             : to.way < claim.jobs[to.job].ways.size()),
                                    "no such work")
@@ -155,7 +170,17 @@ bool readClaim(const json::Value &value, Path at, MiningClaim &out) {
       .check("blend", is_contained({"", "sum", "worst_ratio"}, StringRef(out.blend)),
              "unknown blend")
       .list("parameters", out.parameters, readParameter)
-      .list("jobs", out.jobs, readJob)
+      .integer("beside", out.beside, 0, static_cast<int64_t>(out.parameters.size()), false)
+      .read("jobs",
+            [&](const json::Value &jobs, Path p) {
+              size_t points = pointsOf(out);
+              if (points == 0)
+                return p.report("clusters leave too much open"), false;
+              return StrictFields::readList(jobs, p, out.jobs,
+                                            [&](const json::Value &one, Path q, ClaimedJob &job) {
+                                              return readJob(one, q, job, points);
+                                            });
+            })
       .list("answers", out.answers,
             [&](const json::Value &one, Path p, ClaimedAnswer &answer) {
               return readAnswer(one, p, out, answer);
@@ -212,7 +237,7 @@ std::string miningPlanFile(unsigned number) {
 }
 
 json::Value toJson(const MiningClaim &claim) {
-  return json::Object{
+  json::Object o{
       {"schema", 1},
       {"version", jsonString(claim.version)},
       {"metric", jsonString(claim.metric)},
@@ -234,8 +259,7 @@ json::Value toJson(const MiningClaim &claim) {
                                             json::Object{{"way", jsonString(way.label)},
                                                          {"graph", toJson(way.graph)}});
                                       })}};
-                      if (job.cluster)
-                        o["cluster"] = toJson(*job.cluster);
+                      writeClusters(job, o);
                       return json::Value(std::move(o));
                     })},
       {"answers", list(claim.answers, [](const ClaimedAnswer &answer) {
@@ -260,6 +284,9 @@ json::Value toJson(const MiningClaim &claim) {
            o["winner"] = write(*answer.winner);
          return json::Value(std::move(o));
        })}};
+  if (claim.beside > 0)
+    o["beside"] = static_cast<int64_t>(claim.beside);
+  return json::Value(std::move(o));
 }
 
 Expected<MiningClaim> miningClaimFrom(StringRef text, StringRef path) {

@@ -40,6 +40,7 @@ struct ClaimedCluster {
   };
   std::vector<Room> rooms;
   bool offloads = false; ///< activations may be in the host's memory
+  size_t first = 0;      ///< number of its first step among those of all clusters of its job
 };
 
 struct ClaimedJob {
@@ -48,8 +49,21 @@ struct ClaimedJob {
   double weight = 1;            ///< of a sum
   double best = 0;              ///< value of its own best design, which ratios are to; 0: none
   std::vector<ClaimedWay> ways; ///< on one device, or:
-  std::optional<ClaimedCluster> cluster; ///< on many
+  std::vector<ClaimedCluster> clusters; ///< on many; several where numbers of theirs are open
+  /// By point of these numbers, the last one counting fastest, a cluster; nothing: no form of a
+  /// stage is in it. Empty: all is in the first cluster.
+  std::vector<std::optional<size_t>> points = {};
+  bool placed() const { return !clusters.empty(); }
 };
+
+/// Sets `first` of the job's clusters.
+inline void numberSteps(ClaimedJob &job) {
+  size_t first = 0;
+  for (ClaimedCluster &cluster : job.clusters) {
+    cluster.first = first;
+    first += cluster.steps.size();
+  }
+}
 
 /// A plan of a way's step that the certificate has, whose bound holds for all of its schedules; of
 /// a job on a cluster a placement problem, of all schedules and stages.
@@ -81,6 +95,7 @@ struct MiningClaim {
   std::string metric;
   std::string blend; ///< of the last answer: "sum", "worst_ratio"; empty: one job
   std::vector<DesignParameter> parameters; ///< in the order of designs; without places
+  size_t beside = 0; ///< the last ones are not the accelerator's but its clusters'
   std::vector<ClaimedJob> jobs;
   std::vector<ClaimedAnswer> answers; ///< of jobs alone, then of all
   std::string version;

@@ -1,4 +1,5 @@
 #include "lib/verify/Mining.h"
+#include "lib/verify/MiningClusters.h"
 #include "lib/verify/MiningPlacement.h"
 #include "lib/verify/MiningStep.h"
 #include "lib/verify/Placement.h"
@@ -34,8 +35,18 @@ struct MiningVerifier::Data {
   const MiningClaim &claim;
   ClaimedMachines &machines;
   ClaimedPrices prices;
-  std::vector<std::vector<StepFloor>> floors;          ///< by job and way
-  std::vector<std::unique_ptr<PlacementFloor>> placed; ///< by job, on a cluster
+  std::vector<std::vector<StepFloor>> floors; ///< by job and way
+  ClaimedPoints points;
+  std::vector<std::vector<std::unique_ptr<PlacementFloor>>> placed; ///< by job and cluster
+  std::vector<PlacementFloor *> here; ///< by job, in the design that is looked at; null: none
+
+  /// Where its jobs are placed.
+  void look(const Design &design) {
+    for (size_t job = 0; job < placed.size(); ++job) {
+      auto at = clusterAt(claim, job, design);
+      here[job] = at ? placed[job][*at].get() : nullptr;
+    }
+  }
 
   /// What is known of the ways of an answer's jobs beyond closed forms, by job of the answer.
   struct Known {
@@ -76,7 +87,9 @@ struct MiningVerifier::Data {
     return worth(step, joules(step));
   }
   PlacementFloor::Prices pricesOf(size_t job, const Machine &machine) const {
-    return [this, job, &machine](size_t step) { return prices(job, step, machine); };
+    return [this, job, first = here[job]->cluster().first, &machine](size_t step) {
+      return prices(job, first + step, machine);
+    };
   }
   /// Of a job on a cluster: what of the problem's objective (ps, or W s for each W of a device) is
   /// worth, and from which of it on a placement is worth `below` or more. Nothing: not known.
@@ -86,7 +99,7 @@ struct MiningVerifier::Data {
   std::optional<Worth> worthOf(const MiningVerifier &verifier, size_t job,
                                const Machine &machine) const {
     bool tdp = claim.metric == "tdp_time",
-         known = claim.jobs[job].cluster->problem.objective ==
+         known = here[job]->cluster().problem.objective ==
                  (tdp ? PlacementObjective::TdpTime : PlacementObjective::StepTime);
     int64_t batch = claim.jobs[job].batch;
     if (!known || claim.metric == "energy")
@@ -110,7 +123,7 @@ struct MiningVerifier::Data {
     auto worth = worthOf(verifier, job, machine);
     if (!worth)
       return 0;
-    PlacementFloor &floor = *placed[job];
+    PlacementFloor &floor = *here[job];
     double least = worth->of(floor.value(machine));
     if (least >= below || !std::isfinite(below))
       return least;
@@ -126,7 +139,7 @@ struct MiningVerifier::Data {
     auto worth = worthOf(verifier, job, machine);
     if (!worth || !std::isfinite(below))
       return {};
-    PlacementFloor &floor = *placed[job];
+    PlacementFloor &floor = *here[job];
     return floor
         .open(machine, worth->from(below), pricesOf(job, machine),
               floor.open(machine, worth->from(below)).forms)
@@ -140,7 +153,7 @@ struct MiningVerifier::Data {
     auto worth = worthOf(verifier, job, machine);
     if (!worth || !std::isfinite(below) || !placements)
       return 0;
-    PlacementFloor &floor = *placed[job];
+    PlacementFloor &floor = *here[job];
     PlacementFloor::Prices priced = pricesOf(job, machine);
     PlacementFloor::Open open = floor.open(machine, worth->from(below));
     open = floor.open(machine, worth->from(below), priced, open.forms);
@@ -148,7 +161,7 @@ struct MiningVerifier::Data {
     for (const ClaimedPlan &plan : survivor.plans) {
       if (plan.job != job || left.empty())
         continue;
-      auto stated = placements(plan, machine);
+      auto stated = placements(plan, survivor.design, machine);
       if (!stated)
         return 0;
       if (std::string other = floor.differs(*stated, machine, priced); !other.empty()) {
@@ -173,7 +186,7 @@ struct MiningVerifier::Data {
   /// Least of the ways of an answer's job `i`.
   double least(const MiningVerifier &verifier, const ClaimedAnswer &answer, size_t i,
                const Machine &machine, const Known *known, double below) {
-    if (size_t job = answer.jobs[i]; placed[job]) {
+    if (size_t job = answer.jobs[i]; here[job]) {
       if (known && known->values.count(i))
         return known->values.at(i);
       return leastPlaced(verifier, i, job, machine, known, below);
@@ -242,6 +255,7 @@ struct MiningVerifier::Data {
                       const ClaimedSurvivor &survivor, const ClaimedSchedules &schedules,
                       const ClaimedPlacements &placements,
                       const std::function<void(std::string)> &find) {
+    look(survivor.design);
     auto made = machines.exactly(survivor.design);
     auto *machine = std::get_if<Machine>(&made);
     if (!machine || survivor.plans.empty())
@@ -260,7 +274,7 @@ struct MiningVerifier::Data {
     for (size_t i = 0; i < answer.jobs.size(); ++i)
       values.push_back(least(verifier, answer, i, *machine, &known, INFINITY));
     for (size_t i = 0; i < answer.jobs.size(); ++i)
-      if (size_t job = answer.jobs[i]; placed[job])
+      if (size_t job = answer.jobs[i]; here[job])
         known.values[i] =
             std::max(values[i], leastStated(verifier, survivor, job, *machine,
                                             belowFor(answer, values, i, bound), placements, find));
@@ -270,13 +284,16 @@ struct MiningVerifier::Data {
 
 MiningVerifier::MiningVerifier(const MiningClaim &claim, ClaimedMachines &machines,
                                ClaimedPrices prices)
-    : data_(new Data{claim, machines, std::move(prices), {}, {}}) {
+    : data_(new Data{claim, machines, std::move(prices), {}, ClaimedPoints(claim), {}, {}}) {
   for (const ClaimedJob &job : claim.jobs) {
     std::vector<StepFloor> &ways = data_->floors.emplace_back();
     for (const ClaimedWay &way : job.ways)
       ways.emplace_back(way.graph);
-    data_->placed.push_back(job.cluster ? std::make_unique<PlacementFloor>(*job.cluster) : nullptr);
+    auto &placed = data_->placed.emplace_back();
+    for (const ClaimedCluster &cluster : job.clusters)
+      placed.push_back(std::make_unique<PlacementFloor>(cluster));
   }
+  data_->here.resize(claim.jobs.size());
 }
 MiningVerifier::~MiningVerifier() = default;
 
@@ -326,8 +343,11 @@ std::string MiningVerifier::name(const Design &design) const {
 }
 
 std::string MiningVerifier::differs(size_t job, const PlacementProblem &stated,
-                                    const Machine &machine) {
-  return data_->placed[job]->differs(stated, machine, data_->pricesOf(job, machine));
+                                    const Design &design, const Machine &machine) {
+  data_->look(design);
+  return data_->here[job]
+             ? data_->here[job]->differs(stated, machine, data_->pricesOf(job, machine))
+             : "there is no such cluster";
 }
 
 std::optional<uint64_t> designsOf(const MiningClaim &claim) {
@@ -360,6 +380,13 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.refused;
       continue;
     }
+    data_->look(design);
+    if (auto missing = data_->points.missing(answer.jobs, design)) {
+      ++(*missing ? proof.byWork : proof.bySearch);
+      if (!*missing)
+        ++proof.unplaced, proof.proven = 0;
+      continue;
+    }
     double floor = data_->floorOf(*this, answer, *machine, nullptr, bound, values);
     if (floor >= bound) {
       ++proof.byWork;
@@ -380,7 +407,7 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
     OpenDesign left{design, floor, {}, {}};
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       double below = data_->belowFor(answer, values, i, bound);
-      if (size_t job = answer.jobs[i]; data_->placed[job]) {
+      if (size_t job = answer.jobs[i]; data_->here[job]) {
         if (auto priced = known.open.find(i);
             priced != known.open.end() && priced->second.first == below)
           left.forms[job] = priced->second.second.forms;
@@ -405,6 +432,8 @@ std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, Minin
     if (findings.size() < kMostFindings)
       findings.push_back({"A0906", std::move(message), {}, {}});
   };
+  for (const std::string &wrong : data_->points.wrong())
+    find(wrong);
   std::map<Design, const ClaimedSurvivor *> survivors;
   for (const ClaimedSurvivor &survivor : answer.survivors) {
     if (!survivors.emplace(survivor.design, &survivor).second)

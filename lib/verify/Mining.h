@@ -35,8 +35,8 @@ public:
   virtual double worth(const Machine &, const StepUse &) { return NAN; }
 };
 
-/// Prices of a way's (on a cluster: a step's) operations on a machine by its own cost model;
-/// nothing where it has none.
+/// Prices of a way's operations on a machine by its own cost model; nothing where it has none. On
+/// clusters of a step's, whose number is that among all steps of the job's clusters.
 using ClaimedPrices =
     std::function<std::optional<Costs>(size_t job, size_t way, const Machine &machine)>;
 
@@ -47,8 +47,8 @@ using ClaimedSchedules =
 
 /// A stated placement problem of a design, whose layers cost what they cost on this machine;
 /// nothing: it cannot be read, or they do not.
-using ClaimedPlacements =
-    std::function<std::optional<PlacementProblem>(const ClaimedPlan &plan, const Machine &machine)>;
+using ClaimedPlacements = std::function<std::optional<PlacementProblem>(
+    const ClaimedPlan &plan, const Design &design, const Machine &machine)>;
 
 /// How many designs of the space are not worth less than the bound, and why not.
 struct MiningProof {
@@ -58,6 +58,7 @@ struct MiningProof {
   uint64_t byPrices = 0;    ///< with the prices of the cost model
   uint64_t byPlans = 0;     ///< by bounds of all schedules, with the plans that the claim has
   uint64_t bySearch = 0;    ///< a plan below the bound is not ruled out; the search found none
+  uint64_t unplaced = 0;    ///< of these: a job's cluster is said to have no form of a stage
   double proven = INFINITY; ///< no design is worth less, by what is proved here
 };
 
@@ -93,8 +94,10 @@ public:
   std::vector<Issue> proveBound(const ClaimedAnswer &answer, MiningProof &proof,
                                 const ClaimedSchedules &schedules = {},
                                 const ClaimedPlacements &placements = {});
-  /// What a placement problem says otherwise than a job's cluster on this machine; empty: nothing.
-  std::string differs(size_t job, const PlacementProblem &stated, const Machine &machine);
+  /// What a placement problem says otherwise than a job's cluster in a design, with this machine;
+  /// empty: nothing.
+  std::string differs(size_t job, const PlacementProblem &stated, const Design &design,
+                      const Machine &machine);
   /// Whether the metric is what the space makes least.
   bool byExpression() const;
   /// What the metric makes of a step.

@@ -39,6 +39,7 @@ public:
   /// The cluster's forms that a stated problem has; of those that are alike as many as there are.
   std::vector<Id> formsOf(const PlacementProblem &stated) const;
 
+  const ClaimedCluster &cluster() const { return cluster_; }
   /// Bytes of such a device's memory that a placement may use.
   int64_t room(const Machine &machine) const;
 

@@ -3,6 +3,7 @@
 #include "lib/emit/Certificate.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/MiningCertificate.h"
+#include "lib/emit/MiningCluster.h"
 #include "lib/emit/MiningSpace.h"
 #include "lib/emit/PlacementJson.h"
 #include "lib/emit/PlanJson.h"
@@ -10,6 +11,7 @@
 #include "lib/place/SingleDevice.h"
 #include "lib/solve/ScheduleStep.h"
 #include "lib/support/Version.h"
+#include "lib/verify/MiningClusters.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifyMining.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,6 +39,15 @@ ClaimedAnswer claimed(const std::string &name, std::vector<size_t> jobs,
   return answer;
 }
 
+/// What a verifier is told of a job on one of its clusters.
+std::string textOf(const ClaimedCluster &cluster) {
+  ClaimedJob job;
+  job.clusters.push_back(cluster);
+  llvm::json::Object text;
+  writeClusters(job, text);
+  return jsonLine(llvm::json::Value(std::move(text)));
+}
+
 class Certifier {
 public:
   Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
@@ -46,8 +57,7 @@ public:
 
   bool write() {
     removeOld();
-    // A verifier has one cluster for all designs.
-    if (!proves(plan_.best.result) || plan_.best.result.refused || mined_.minesClusters())
+    if (!proves(plan_.best.result) || plan_.best.result.refused)
       return true;
     gather();
     if (!make(folder_ + "/certificate") || !addSurvivors())
@@ -79,6 +89,7 @@ private:
     claim_.metric = plan_.metric, claim_.blend = plan_.blend;
     claim_.version = kVersion;
     claim_.parameters = space_.parameters();
+    claim_.beside = space_.beside().size();
     for (const MiningJob &job : jobs_) {
       ClaimedJob &mine = claim_.jobs.emplace_back();
       mine.name = job.name, mine.batch = job.batch, mine.weight = job.weight, mine.best = job.best;
@@ -98,8 +109,8 @@ private:
     auto read = MiningSpace::read(claim_.space);
     auto *machines = std::get_if<std::unique_ptr<MiningSpace>>(&read);
     std::vector<std::string> paths;
-    for (const DesignParameter &parameter : claim_.parameters)
-      paths.push_back(parameter.name);
+    for (size_t i = 0; i + claim_.beside < claim_.parameters.size(); ++i)
+      paths.push_back(claim_.parameters[i].name);
     if (!machines || !(*machines)->arrange(paths)) {
       diags_.error(Code::InternalError, {},
                    fmt::format("the certificate's space cannot be read back: {}",
@@ -110,8 +121,8 @@ private:
     bool all = designs && *designs <= MiningVerifier::kMostDesigns;
     std::vector<double> capacities = capacitiesOf(**machines, all);
     for (size_t j = 0; j < jobs_.size(); ++j)
-      if (const PlacedWork *work = mined_.placements(j))
-        claim_.jobs[j].cluster = work->claimed(capacities);
+      if (mined_.placed(j))
+        addClusters(j, capacities);
     if (!all)
       return true;
     // Nothing is proved here: prices may be those that the search has found.
@@ -147,6 +158,26 @@ private:
     return true;
   }
 
+  /// Of choices that change nothing for the job one counts for all.
+  void addClusters(size_t job, const std::vector<double> &capacities) {
+    ClaimedJob &to = claim_.jobs[job];
+    std::map<std::string, size_t> known;
+    for (const auto &work : mined_.placements(job)) {
+      if (!work) {
+        to.points.emplace_back();
+        continue;
+      }
+      ClaimedCluster one = work->claimed(capacities);
+      auto [at, isNew] = known.try_emplace(textOf(one), to.clusters.size());
+      if (isNew)
+        to.clusters.push_back(std::move(one));
+      to.points.push_back(at->second);
+    }
+    if (claim_.beside == 0)
+      to.points.clear();
+    numberSteps(to);
+  }
+
   /// What of device memory there is in all designs of the space, or in those that were found.
   std::vector<double> capacitiesOf(MiningSpace &machines, bool all) const {
     std::set<double> found;
@@ -161,6 +192,9 @@ private:
     Design design(claim_.parameters.size(), 0);
     while (all) {
       add(design);
+      // Of clusters nothing follows.
+      for (size_t i = design.size() - claim_.beside; i < design.size(); ++i)
+        design[i] = static_cast<uint32_t>(claim_.parameters[i].spelled.size() - 1);
       all = next(claim_, design);
     }
     return {found.begin(), found.end()};
@@ -170,13 +204,17 @@ private:
   bool writePlacements(const OpenDesign &open, ClaimedSurvivor &survivor) {
     auto machine = space_.machine(open.design);
     for (const auto &[job, ids] : open.forms) {
+      auto at = clusterAt(claim_, job, open.design);
+      const PlacedWork *work = mined_.placements(job, open.design);
+      if (!at || !work)
+        continue;
+      const ClaimedCluster *cluster = &claim_.jobs[job].clusters[*at];
       std::vector<PlacementProblem::Form> forms;
       for (PlacementProblem::Id id : ids)
-        forms.push_back(claim_.jobs[job].cluster->problem.forms[id]);
+        forms.push_back(cluster->problem.forms[id]);
       if (!std::holds_alternative<Machine>(machine) || number_ >= kMostProblems)
         continue;
-      for (const PlacementProblem &problem :
-           mined_.placements(job)->problems(std::get<Machine>(machine), forms)) {
+      for (const PlacementProblem &problem : work->problems(std::get<Machine>(machine), forms)) {
         if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_),
                        jsonLine(toJson(problem)) + "\n"))
           return false;

@@ -1,5 +1,6 @@
 #include "tools/accord/MineJobs.h"
 #include "lib/mine/Blend.h"
+#include "lib/mine/ClusterSpace.h"
 #include "lib/mine/StepLimits.h"
 #include "lib/mine/StepMemory.h"
 #include "lib/mine/StepSlack.h"
@@ -92,6 +93,16 @@ bool MineJobs::addPlaced(Session &session) {
 
 Design MineJobs::clusterOf(const Design &design) const {
   return {design.end() - static_cast<ptrdiff_t>(space_->beside().size()), design.end()};
+}
+
+std::vector<std::shared_ptr<const PlacedWork>> MineJobs::placements(size_t job) const {
+  return clusters_[job].empty() ? std::vector{placed_[job]} : clusters_[job];
+}
+
+const PlacedWork *MineJobs::placements(size_t job, const Design &design) const {
+  if (clusters_[job].empty())
+    return placed_[job].get();
+  return clusters_[job][ClusterPoints(space_->beside()).of(design)].get();
 }
 
 void MineJobs::chooseCluster(size_t job, const Design &design) {

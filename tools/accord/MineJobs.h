@@ -19,8 +19,11 @@ public:
   size_t size() const { return jobs_.size(); }
   const std::vector<MiningJob> &jobs() const { return jobs_; }
   bool placed(size_t job) const { return placed_[job] != nullptr; }
-  /// Null: the job is on one device.
-  const PlacedWork *placements(size_t job) const { return placed_[job].get(); }
+  /// Null: the job is on one device, or none of its placements is in that design.
+  const PlacedWork *placements(size_t job, const Design &design) const;
+  /// By point of what its cluster leaves open, of which there is at least one: null where there is
+  /// no placement.
+  std::vector<std::shared_ptr<const PlacedWork>> placements(size_t job) const;
   std::vector<size_t> all() const;
   /// Whether numbers of a cluster are among the parameters.
   bool minesClusters() const { return !space_->beside().empty(); }

@@ -131,18 +131,23 @@ placedWorks(Session &session, const DesignSpace &space, MiningMetric metric) {
   const ClusterSpace &clusters = *session.clusters();
   std::vector<std::shared_ptr<const PlacedWork>> works;
   std::vector<Issue> unfit;
+  size_t before = session.diagnostics().errors();
+  bool any = false;
   for (size_t point = 0; point < clusters.points(); ++point) {
+    // What is wrong with one of several clusters (too few devices for what is offered) is no error.
+    if (!any)
+      session.diagnostics().dropErrors(before);
     session.chooseCluster(clusters.at(point));
     works.push_back(placedWork(session, machine, *objective, unfit));
-    if (session.diagnostics().hasErrors())
-      return {};
+    any |= works.back() != nullptr;
+    if (any)
+      session.diagnostics().dropErrors(before);
   }
-  if (std::all_of(works.begin(), works.end(), [](const auto &one) { return !one; })) {
-    for (const Issue &issue : unfit)
-      session.report(issue);
-    return {};
-  }
-  return works;
+  if (any)
+    return works;
+  for (const Issue &issue : unfit)
+    session.report(issue);
+  return {};
 }
 
 MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {

@@ -37,7 +37,7 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
   if (jobs.minesClusters())
     return refused(session.job().targetAt, "stages on a cluster that leaves numbers open",
                    "state the numbers of the cluster, or leave out --stages");
-  const PlacementSpace &offered = jobs.placements(0)->job().request.space;
+  const PlacementSpace &offered = jobs.placements(0, {})->job().request.space;
   auto pipes = [](PipelineSchedule one) {
     return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB;
   };
@@ -59,7 +59,7 @@ std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &job
   how.threads = options.session.threads;
   how.stop = stop;
   DesignSpace &space = jobs.space();
-  auto found = mineStages(space, *jobs.placements(0), jobs.metric(), common, placed, how);
+  auto found = mineStages(space, *jobs.placements(0, {}), jobs.metric(), common, placed, how);
   if (!found)
     return std::nullopt;
   MinedStages mined;

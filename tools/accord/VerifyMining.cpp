@@ -8,6 +8,7 @@
 #include "lib/emit/PlacementJson.h"
 #include "lib/emit/PlanJson.h"
 #include "lib/support/JsonParse.h"
+#include "lib/verify/MiningClusters.h"
 #include "lib/verify/Ordered.h"
 #include "tools/accord/MiningDiffers.h"
 #include "tools/accord/PlacementFile.h"
@@ -90,7 +91,8 @@ private:
       return fail(Code::BadPlan, fmt::format("{}: {}", spaceFile, *wrong));
     space_ = std::move(std::get<std::unique_ptr<MiningSpace>>(space));
     std::vector<std::string> paths;
-    for (const DesignParameter &parameter : claim_.parameters) {
+    for (size_t i = 0; i + claim_.beside < claim_.parameters.size(); ++i) {
+      const DesignParameter &parameter = claim_.parameters[i];
       auto found = space_->choices().find(parameter.name);
       if (found == space_->choices().end())
         return fail(Code::CertificateDisagrees,
@@ -155,8 +157,8 @@ private:
                   machine->area.squareMillimetres(), machine->tdp.value);
     std::vector<double> values;
     for (size_t job : answer.jobs)
-      values.push_back(claim_.jobs[job].cluster ? valueOfPlacement(verifier, answer, job, *machine)
-                                                : valueOfPlan(verifier, answer, job, *machine));
+      values.push_back(claim_.jobs[job].placed() ? valueOfPlacement(verifier, answer, job, *machine)
+                                                 : valueOfPlan(verifier, answer, job, *machine));
     if (!out_.holds())
       return;
     double value = verifier.blended(answer, values);
@@ -198,10 +200,11 @@ private:
     problem.pins.clear();
     for (PlacementProblem::Layer &layer : problem.layers)
       layer.pins.clear();
-    if (std::string other = verifier.differs(job, problem, machine); !other.empty())
+    if (std::string other = verifier.differs(job, problem, *answer.winner, machine); !other.empty())
       return refused(fmt::format("{}: {}", file, other));
-    if (std::string other =
-            differsByScheduling(*claim_.jobs[job].cluster, job, problem, machine, prices_);
+    const ClaimedCluster &cluster =
+        claim_.jobs[job].clusters[*clusterAt(claim_, job, *answer.winner)];
+    if (std::string other = differsByScheduling(cluster, job, problem, machine, prices_);
         !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
@@ -210,7 +213,8 @@ private:
                                           claim_.jobs[job].batch});
   }
 
-  std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed, const Machine &machine) {
+  std::optional<PlacementProblem> placementsOf(const ClaimedPlan &claimed, const Design &design,
+                                               const Machine &machine) {
     std::string file = folder_ + "/" + miningPlanFile(claimed.number);
     auto refused = [&](const std::string &message) {
       find("{}", message);
@@ -228,7 +232,10 @@ private:
       return refused(fmt::format("{}: {}", file, llvm::toString(root.getError())));
     if (auto wrong = check(problem); !wrong.empty())
       return refused(fmt::format("{}: {}", file, wrong.front().message));
-    if (std::string other = differsByScheduling(*claim_.jobs[claimed.job].cluster, claimed.job,
+    auto at = clusterAt(claim_, claimed.job, design);
+    if (!at)
+      return refused(fmt::format("{}: there is no such cluster", file));
+    if (std::string other = differsByScheduling(claim_.jobs[claimed.job].clusters[*at], claimed.job,
                                                 problem, machine, prices_);
         !other.empty())
       return refused(fmt::format("{}: {}", file, other));
@@ -328,8 +335,8 @@ private:
     auto schedules = [&](const ClaimedPlan &plan, const Machine &machine, const Costs &costs) {
       return provedBy(plan, machine, costs);
     };
-    auto placements = [&](const ClaimedPlan &plan, const Machine &machine) {
-      return placementsOf(plan, machine);
+    auto placements = [&](const ClaimedPlan &plan, const Design &design, const Machine &machine) {
+      return placementsOf(plan, design, machine);
     };
     for (Issue &finding : verifier.proveBound(answer, proof, schedules, placements))
       out_.findings.push_back(std::move(finding));
@@ -344,18 +351,24 @@ private:
         "search alone",
         answer.name, proof.designs, proof.refused, proof.byWork, answer.bound, proof.byPrices,
         proof.byPlans, proof.bySearch));
-    if (proof.bySearch > 0)
+    if (proof.unplaced > 0)
+      out_.trusted.push_back(fmt::format(
+          "the search: that no stage of '{}' can be on the clusters of {} designs, though they "
+          "have as many devices as stages of others need",
+          answer.name, proof.unplaced));
+    if (proof.bySearch > proof.unplaced)
       out_.trusted.push_back(fmt::format(
           "the search: for {} designs it found no step of less than {:.9g} for '{}'; that there is "
           "none of less than {:.9g} is proved",
-          proof.bySearch, answer.bound, answer.name, std::min(proof.proven, answer.bound)));
+          proof.bySearch - proof.unplaced, answer.bound, answer.name,
+          std::min(proof.proven, answer.bound)));
     if (answer.value > answer.bound * (1 + 1e-9) && answer.winner)
       out_.trusted.push_back(fmt::format(
           "the search: that it schedules no design of '{}' for less than {:.9g}; a design "
           "of {:.9g} with another schedule is not ruled out",
           answer.name, answer.value, answer.bound));
     bool placed = std::any_of(answer.jobs.begin(), answer.jobs.end(),
-                              [&](size_t job) { return claim_.jobs[job].cluster.has_value(); });
+                              [&](size_t job) { return claim_.jobs[job].placed(); });
     if (placed && proof.byPlans)
       out_.trusted.push_back(fmt::format(
           "what layers keep and work in, and take as Accord schedules them without search, for {} "
@@ -408,13 +421,26 @@ llvm::json::Array toJson(const std::vector<std::pair<ClaimedAnswer, MiningProof>
   });
 }
 
+namespace {
+
+/// By number among those of all clusters.
+const ClaimedStep &stepOf(const ClaimedJob &job, size_t step) {
+  auto behind = std::find_if(job.clusters.begin(), job.clusters.end(),
+                             [&](const ClaimedCluster &one) { return one.first > step; });
+  return (behind - 1)->steps[step - (behind - 1)->first];
+}
+
+} // namespace
+
 ClaimedPrices pricesOf(const MiningClaim &claim) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;
   for (const ClaimedJob &job : claim.jobs) {
     auto &ways = caches.emplace_back();
-    if (job.cluster) // its steps have operations in common
-      ways.resize(job.cluster->steps.size(), std::make_shared<PriceCache>());
-    for (size_t way = 0; !job.cluster && way < job.ways.size(); ++way)
+    if (job.placed()) { // its steps have operations in common
+      const ClaimedCluster &last = job.clusters.back();
+      ways.resize(last.first + last.steps.size(), std::make_shared<PriceCache>());
+    }
+    for (size_t way = 0; !job.placed() && way < job.ways.size(); ++way)
       ways.emplace_back(std::make_shared<PriceCache>(PriceCache::Keeps::Numbers))
           ->know(job.ways[way].graph);
   }
@@ -422,19 +448,19 @@ ClaimedPrices pricesOf(const MiningClaim &claim) {
     EstimateOptions options;
     options.prices = caches[job][way].get();
     const ClaimedJob &of = claim.jobs[job];
-    const WorkGraph &graph = of.cluster ? of.cluster->steps[way].graph : of.ways[way].graph;
+    const WorkGraph &graph = of.placed() ? stepOf(of, way).graph : of.ways[way].graph;
     auto priced = estimate(graph, machine, options);
     auto *costs = std::get_if<Costs>(&priced);
     if (!costs)
       return std::nullopt;
-    if (of.cluster)
+    if (of.placed())
       priceExchanges(graph, machine, *costs);
     return std::move(*costs);
   };
 }
 
 std::string planFolder(const MiningClaim &claim, const ClaimedAnswer &answer, size_t job) {
-  std::string folder = claim.jobs[job].cluster ? "placement" : "plan";
+  std::string folder = claim.jobs[job].placed() ? "placement" : "plan";
   if (claim.jobs.size() == 1)
     return folder;
   bool alone = &answer != &claim.answers.back();

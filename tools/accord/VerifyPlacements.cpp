@@ -216,7 +216,8 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
 
 std::string differsByScheduling(const ClaimedCluster &cluster, size_t job, const Problem &stated,
                                 const Machine &machine, const ClaimedPrices &prices) {
-  return Costing(cluster, machine, [&](size_t step) { return prices(job, step, machine); })
+  return Costing(cluster, machine,
+                 [&](size_t step) { return prices(job, cluster.first + step, machine); })
       .differs(stated);
 }
 
