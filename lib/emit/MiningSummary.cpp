@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -169,12 +170,14 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
     for (const MinedAnswer &other : plan.compared)
       lines.add("", comparedText(plan, with, other, ratio));
   }
+  const char *label = "waits for";
   for (size_t j = 0; j < plan.findings.limits.size(); ++j)
     if (std::string text = limitsText(plan.findings.limits[j]); !text.empty())
-      lines.add(j == 0 ? "waits for" : "", design.steps.at(j).job + ": " + text);
+      lines.add(std::exchange(label, ""), design.steps.at(j).job + ": " + text);
+  label = "delays";
   for (size_t j = 0; j < plan.findings.delays.size(); ++j)
     for (const CoreDelay &one : plan.findings.delays[j])
-      lines.add("delays",
+      lines.add(std::exchange(label, ""),
                 fmt::format("{}: {} critical operation{} wait{} for '{}', {} a step",
                             design.steps.at(j).job, one.operations, one.operations == 1 ? "" : "s",
                             one.operations == 1 ? "s" : "", one.core, formatSi(one.seconds, "s")));

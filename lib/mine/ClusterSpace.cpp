@@ -24,7 +24,7 @@ bool mayBeChosen(mlir::Operation *op, const std::string &key) {
                               key);
   if (isa<accel::HostOp>(op))
     return llvm::is_contained({"memory", "memory_bandwidth", "storage", "cpu_cores", "power"}, key);
-  return isa<accel::PriceOp>(op) && key == "amount";
+  return false;
 }
 
 std::string nameOf(mlir::Operation *op) {
@@ -46,6 +46,15 @@ struct ClusterSpace::Data {
     Checked<std::vector<Attribute>> values =
         schema ? valuesOf(choice, *schema)
                : Problem{Code::ChoiceNotAllowed, "cannot be a choice", {}};
+    bool shaped = key == "topology" && values && llvm::any_of(*values, [](Attribute value) {
+                    auto word = dyn_cast<StringAttr>(value);
+                    return word && (word.getValue() == "mesh" || word.getValue() == "torus");
+                  });
+    if (values && values->empty())
+      values = Problem{Code::EmptyRange, "has no value to choose from", {}};
+    else if (shaped)
+      values = Problem{
+          Code::ChoiceNotAllowed, "chooses a mesh or torus, whose shape a choice cannot state", {}};
     if (!values) {
       Problem problem = values.problem();
       problem.message = fmt::format("'{}' {}", name, problem.message);
@@ -81,9 +90,8 @@ struct ClusterSpace::Data {
     for (NamedAttribute entry : entries)
       if (auto choice = dyn_cast<accel::ChoiceAttr>(entry.getValue())) {
         std::string key = entry.getName().str();
-        bool price = isa<accel::PriceOp>(op);
         add(op, key, choice, schema && mayBeChosen(op, key) ? schema->findKey(key) : nullptr,
-            price ? "price" : nameOf(op) + "." + key);
+            nameOf(op) + "." + key);
       }
   }
 };

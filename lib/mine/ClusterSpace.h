@@ -1,4 +1,4 @@
-// What a cluster leaves open: numbers of servers and devices, its networks, hosts and prices.
+// What a cluster leaves open: numbers of servers and devices, its networks and hosts.
 #pragma once
 #include "lib/model/Design.h"
 #include <map>

@@ -89,6 +89,11 @@ Attribute MachineElaborator::count(const ast::Node &node) {
     return builder.getI64IntegerAttr(*n);
   }
   auto *choice = value.as<Choice>();
+  if (choice && choice->kind == Choice::Kind::Set && choice->members->empty()) {
+    diags.error(Code::EmptyRange, value.range,
+                fmt::format("the count of '{}' has no value to choose from", node.name.text));
+    return {};
+  }
   auto all = choice ? integersOf(value, diags, "count") : std::nullopt;
   if (choice && all) {
     bool set = choice->kind == Choice::Kind::Set;

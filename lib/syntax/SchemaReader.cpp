@@ -150,13 +150,15 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
     if (llvm::is_contained(key.words, given))
       return builder.getStringAttr(given);
     std::vector<std::string> known(key.words.begin(), key.words.end());
-    diags
-        .error(Code::UnknownChoice, value.range,
-               fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key),
-                           value.describe()))
-        .suggest(word   ? nearest(word->text, known)
-                 : call ? nearest(call->name, known)
-                        : "");
+    auto error = diags.error(
+        Code::UnknownChoice, value.range,
+        fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe()));
+    std::string meant = word ? nearest(word->text, known) : call ? nearest(call->name, known) : "";
+    if (call && llvm::is_contained(key.words, llvm::StringRef(call->name)))
+      error.help(fmt::format("a choice is among words: numbers of '{}' cannot be stated in it",
+                             call->name));
+    else
+      error.suggest(meant);
     return {};
   }
   case ValueKind::String:
@@ -235,6 +237,10 @@ Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &val
       return {};
     }
     Constants members;
+    if (set && choice->members->empty()) {
+      wrong(Code::EmptyRange, key, value, "has no value to choose from");
+      return {};
+    }
     if (set)
       members = *choice->members;
     else

@@ -301,6 +301,12 @@ private:
       Constant value = evaluate(*pair->value, diags, lookup);
       if (value.failed())
         continue;
+      if (auto *choice = value.as<Choice>();
+          choice && choice->kind == Choice::Kind::Set && choice->members->empty()) {
+        diags.error(Code::EmptyRange, value.range,
+                    fmt::format("'{}' has no value to choose from", pair->key.text));
+        continue;
+      }
       if (pair->key.text == "microbatch") {
         if (auto sizes = integersOf(value, diags, "microbatch"))
           out.microbatches = *sizes;

@@ -81,7 +81,10 @@ private:
              "schedules without search";
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (jobs_.placed(j))
-        return fmt::format("--close: '{}' is placed on a cluster", jobs_.jobs()[j].name);
+        return fmt::format(
+            "--close: '{}' is placed on a cluster, of one device alone schedules can be "
+            "closed: leave out --close",
+            jobs_.jobs()[j].name);
     return "";
   }
 

@@ -40,10 +40,16 @@ void addMine(CLI::App &app, int &status) {
                    "Of --compare: only these strategies, such as wham,bayes (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(miningStrategies()));
-  command->add_option("--metric", options->metric,
-                      "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
-                      "energy, area_time, or an expression such as 'step_time * area^0.5' or "
-                      "'maximize throughput / area' (default: the objective of the file)");
+  command
+      ->add_option("--metric", options->metric,
+                   "What is made least: step_time, tdp_time (most throughput per watt of TDP), "
+                   "energy, area_time, or an expression such as 'step_time * area^0.5' or "
+                   "'maximize throughput / area' (default: the objective of the file)")
+      ->check([](const std::string &metric) {
+        return llvm::StringRef(metric).trim().empty()
+                   ? "expected a metric, such as energy or 'step_time * area', found nothing"
+                   : "";
+      });
   command
       ->add_option("--blend", options->blend,
                    "Of several files: worst_ratio (each job against its own best design) or sum")

@@ -321,8 +321,10 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
       Session &session = *sessions_[j];
       session.diagnostics()
           .error(Code::NotSupported, session.job().objectiveAt,
-                 fmt::format("not supported yet: '{}' is placed on a cluster, '{}' is one device",
-                             jobs_[j].name, machine))
+                 fmt::format(
+                     "not supported yet: '{}' is placed on a cluster, and only one device can be "
+                     "compared with '{}'",
+                     jobs_[j].name, machine))
           .help("leave out --against");
       status = session.finish(kWrongInput, "mine");
       return std::nullopt;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -81,14 +82,16 @@ void searchRelaxed(RequirementWorth &worth, const MinedProblem &mined, size_t re
       worth.chosen.push_back(mined.space.parameters()[p].spelled[(*worth.relaxed->best)[p]]);
 }
 
-/// Removes NUMBER.accel beyond the first `count`.
-void removeOlder(const std::string &folder, size_t count) {
-  for (size_t number = count + 1;; ++number) {
-    bool removed = false;
-    for (int width : {2, 3, 4, 5})
-      removed |= !llvm::sys::fs::remove(fmt::format("{}/{:0{}}.accel", folder, number, width),
-                                        /*IgnoreNonExisting=*/false);
-    if (!removed)
+/// Removes NUMBER.accel of another front than that of `names`.
+void removeOlder(const std::string &folder, const std::set<std::string> &names) {
+  for (size_t number = 1;; ++number) {
+    bool found = false;
+    for (int width : {2, 3, 4, 5}) {
+      std::string name = fmt::format("{:0{}}", number, width);
+      found |= names.contains(name) || !llvm::sys::fs::remove(folder + "/" + name + ".accel",
+                                                              /*IgnoreNonExisting=*/false);
+    }
+    if (!found)
       return;
   }
 }
@@ -150,18 +153,25 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
 
 bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan) {
   bool ok = writeFile(diags, folder + "/report.html", toReport(plan));
+  std::string designs = folder + "/front";
+  if (!plan.front) { // nor does one of an earlier run stay
+    llvm::sys::fs::remove(folder + "/front.csv");
+    removeOlder(designs, {});
+    llvm::sys::fs::remove(designs); // unless something else is in it
+  }
   if (!plan.front || !ok)
     return ok;
-  std::string designs = folder + "/front";
   if (std::error_code problem = llvm::sys::fs::create_directories(designs)) {
     diags.error(Code::CannotWrite, {},
                 fmt::format("folder '{}' cannot be made: {}", designs, problem.message()));
     return false;
   }
   ok = writeFile(diags, folder + "/front.csv", frontCsv(plan));
+  std::set<std::string> names;
   for (const MinedDesign &design : plan.front->designs)
-    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text);
-  removeOlder(designs, plan.front->designs.size());
+    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text),
+    names.insert(design.name);
+  removeOlder(designs, names);
   return ok;
 }
 

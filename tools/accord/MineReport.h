@@ -32,7 +32,7 @@ struct MinedProblem {
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options);
 
 /// report.html, and front.csv with front/NN.accel where a front was asked for. False after an
-/// error, which is reported. Numbered designs of an earlier front that is longer are removed.
+/// error, which is reported. Numbered designs of an earlier front are removed.
 bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan);
 
 } // namespace accord

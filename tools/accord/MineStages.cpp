@@ -37,6 +37,10 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
   if (jobs.minesClusters())
     return refused(session.job().targetAt, "stages on a cluster that leaves numbers open",
                    "state the numbers of the cluster, or leave out --stages");
+  if (jobs.metric() == MiningMetric::Expression)
+    return refused(session.job().expression ? session.job().expression->at : SourceRange{},
+                   "a design for each stage by an expression",
+                   "--metric step_time, tdp_time or area_time, or leave out --stages");
   const PlacementSpace &offered = jobs.placements(0, {})->job().request.space;
   auto pipes = [](PipelineSchedule one) {
     return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB;

@@ -149,6 +149,7 @@ bool Session::prepare() {
   theProgram->reportUnused();
   if (diags.hasErrors())
     return false;
+  warnOfClusterLimits();
   if (options.elaborate.mines) {
     theSpace = target;
     if (!prepareSpace())

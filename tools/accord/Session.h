@@ -146,6 +146,8 @@ private:
   bool prepareMachine(mlir::Operation *accelerator);
   bool prepareCluster();
   bool prepareSpace();
+  /// Of requirements that a cluster states: those of a training alone are looked at.
+  void warnOfClusterLimits();
   bool prepareGroups();
   bool takeGroups(std::vector<Machine> machines);
   bool runPasses(mlir::ModuleOp module, const std::string &pipeline, const char *option,

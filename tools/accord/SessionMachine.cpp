@@ -62,6 +62,19 @@ bool Session::prepareSpace() {
   return false;
 }
 
+void Session::warnOfClusterLimits() {
+  accel::ClusterOp cluster = theProgram->cluster();
+  if (!cluster)
+    return;
+  cluster->walk([&](accel::RequireOp require) {
+    diags
+        .warning(Code::NotSupported, rangeOf(diags, sourceOf(require.getLoc())),
+                 fmt::format("not supported yet: what '{}' requires is not looked at",
+                             cluster.getSymName().str()))
+        .help("state it where it is trained on: train … { require power <= 1.2 MW }");
+  });
+}
+
 bool Session::minesCluster() const { return theSpace && theProgram->cluster(); }
 
 void Session::chooseCluster(const Design &choices) { theClusters->choose(choices); }

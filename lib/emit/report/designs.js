@@ -75,6 +75,8 @@ function drawSearches(searches, name, show, host) {
     const line = svg("path", { class: "incumbent", d: path(s, "incumbent"), style: `stroke:${color}` });
     line.append(svg("title", {}, s.strategy));
     root.append(line);
+    const found = finite(s, "incumbent");
+    if (found.length) root.append(svg("circle", { cx: x.at(Math.max(1, s.evaluations)), cy: y.at(found[found.length - 1].incumbent), r: 3, style: `fill:${color}` }));
   });
   host.append(root);
   return true;

@@ -1,19 +1,20 @@
 // Reads what was mined from the page and fills it.
 const data = JSON.parse(byId("data").textContent);
 const design = data.design, steps = design ? design.steps : [], ratio = data.objective.name.startsWith("worst_ratio"), reference = data.against;
-const metric = data.objective.name.replace("worst_ratio of ", ""), unit = data.objective.unit;
+const metric = data.objective.name.replace("worst_ratio of ", ""), unit = data.objective.unit.replace(/\*/g, "·").replace(/\^2(?![\d.])/g, "²").replace(/\^3(?![\d.])/g, "³");
 const show = v => v === null || v === undefined ? "–" : ratio ? trim(v, 4) + " ×" : unit === "s" ? seconds(v) : unit === "J" ? less(v, "J") : unit === "m2 s" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + " " + unit;
 // On an axis, whose name has the unit.
-const tick = v => (ratio || unit === "W s" || unit === "m2 s" ? trim(unit === "m2 s" ? v * 1e6 : v, 3) : show(v));
+const tick = v => (!ratio && (unit === "s" || unit === "J") ? show(v) : trim(unit === "m2 s" ? v * 1e6 : v, 3));
 const less = (v, unit) => (v > 0 && v < 1 ? (v < 1e-3 ? trim(v * 1e6, 4) + " µ" : trim(v * 1e3, 4) + " m") + unit : si(v, unit));
 const devices = s => (s.placement ? s.placement.devices : 1);
 const perWatt = v => (v < 1 ? trim(v, 4) + " samples/J" : si(v, "samples/J"));
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const mm2 = v => trim(v, 4) + " mm²", watts = v => trim(v, 4) + " W", times = v => trim(v, 3) + " ×";
-const metricName = { step_time: steps.length > 1 ? "step times" : "step time", tdp_time: "step time × TDP", energy: "energy of a step", area_time: "step time × area" }[metric];
+// An expression is its own name, where there is room for it.
+const metricWord = { step_time: steps.length > 1 ? "step times" : "step time", tdp_time: "step time × TDP", energy: "energy of a step", area_time: "step time × area" }[metric], metricName = metricWord || (metric.length > 32 ? "the metric" : metric);
 const objective = ratio ? "worst ratio to own best" : metricName;
-const axisName = objective + (unit === "m2 s" && !ratio ? " in mm² s" : unit === "W s" && !ratio ? " in W s" : "");
+const axisName = objective + (ratio || ["", "s", "J"].includes(unit) ? "" : ` in ${unit === "m2 s" ? "mm² s" : unit}`);
 const chosenText = chosen => data.space.parameters.map(p => `${p.name} ${chosen[p.name]}`).join("  ·  ");
 const jobs = () => (steps.length > 4 ? `${steps.length} jobs` : steps.map(s => s.job).join(", "));
 
@@ -27,12 +28,12 @@ function header() {
   byId("title").textContent = design ? `${data.space.name} for ${jobs()}` : data.space.name;
   byId("status").textContent = !design ? "no design" : data.gap === 0 ? "proven best" : data.search.least ? "proven best, as scheduled" : data.gap === null ? "no proof" : `within ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !design);
-  const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `least ${objective}`, `${data.search.strategy} search`];
+  const made = [`${data.space.designs} designs of ${data.space.parameters.length} parameters`, `least ${ratio ? objective + (metricWord ? "" : ` in ${metric}`) : metricWord || metric}`, `${data.search.strategy} search`];
   byId("subtitle").textContent = made.join("  ·  ");
   if (!design) return;
   byId("degrees").textContent = chosenText(design.chosen);
   const split = text => { const at = text.lastIndexOf(" "); return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)]; };
-  const apart = text => { const at = text.indexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; }, capital = text => text[0].toUpperCase() + text.slice(1);
+  const apart = text => { const at = text.indexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; }, capital = text => (ratio || metricWord ? text[0].toUpperCase() + text.slice(1) : text);
   const limitOf = word => (data.requirements || []).find(r => r.used && new RegExp(`(^|[^\\w.])${word}`).test(r.requirement));
   const area = limitOf("area"), power = limitOf("power\\.tdp"), tiles = [];
   if (steps.length === 1 && !ratio) {
@@ -101,7 +102,7 @@ function front() {
     drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : axisName], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
   const possible = f.possibly > f.within * 1.0001 ? ` (${percent(f.possibly)} if others had the best of all schedules)` : "";
   const near = f.within === null ? "how near other designs are is not known" : f.within > 0 ? `every design of the space is in everything within ${percent(f.within)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
-  byId("front-hint").append(`${f.designs.length} designs over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, worth as much as the best with less area or power` : "the best"}. `,
+  byId("front-hint").append(`${f.designs.length} design${f.designs.length === 1 ? "" : "s"} over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, worth as much as the best with less area or power` : "the best"}. `,
     ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
   byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
   byId("front-table").append(head([["design"], [objective, "n"], ...(higher ? [["throughput", "n"]] : []), ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
@@ -118,6 +119,9 @@ function limits() {
     byId("limits-bars").append(el("div", { class: "kind" }, el("span", { class: "name", title: l.job }, l.job),
       el("div", { class: "stack", role: "img", "aria-label": `${l.job}: ${l.shares.map(s => `${s.resource} ${percent(s.share)}`).join(", ")}` }, ...l.shares.map(s => el("i", { style: `width:${s.share * 100}%;background:var(--${color(s.resource)})`, title: `${s.resource}: ${percent(s.share)}` }))),
       el("span", { class: "amount" }, `${l.shares[0].resource} ${percent(l.shares[0].share)}`)));
+  for (const l of data.limits)
+    for (const d of l.delays || [])
+      byId("limits-delays").append(el("li", {}, `${data.limits.length > 1 ? l.job + ": " : ""}${d.operations} critical operation${d.operations === 1 ? " waits" : "s wait"} for ${d.core}, ${seconds(d.seconds)} a step`));
 }
 
 function requirements() {
@@ -153,7 +157,7 @@ function own() {
   const all = (data.own || []).filter(o => o.design);
   if (!all.length) return;
   byId("own").hidden = false;
-  const showOwn = v => metric === "energy" ? less(v, "J") : metric === "step_time" ? seconds(v) : metric === "area_time" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + " W s";
+  const showOwn = v => metric === "energy" ? less(v, "J") : metric === "step_time" ? seconds(v) : metric === "area_time" ? trim(v * 1e6, 4) + " mm² s" : trim(v, 4) + (metric === "tdp_time" ? " W s" : "");
   byId("own-table").append(head([["job"], [metricName, "n"], ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
     el("tbody", {}, ...all.map(o => line([[o.design.name, "name"], [showOwn(o.search.value), "n"], [o.design.area_mm2 ? mm2(o.design.area_mm2) : "–", "n"], [o.design.tdp_W ? watts(o.design.tdp_W) : "–", "n"], ...data.space.parameters.map(p => [o.design.chosen[p.name], "name"])]))));
 }

@@ -19,10 +19,13 @@ def open_page(chromium, page):
 
     main = dom.split('<script type="application/json"')[0]
     assert "<img" not in main and "<svg onload" not in main and main.count("<script") == 0, "a name became markup"
+    assert "undefined" not in main and "NaN" not in main, "a number or name is missing"
     print("title:", html.unescape(re.search(r'<h1 id="title">(.*?)</h1>', dom, re.S)[1]))
     print(f"{rows('jobs-table')} jobs, {count('<circle class=.(?:design|winner)')} of the front and {count('class=.reference')} to compare, "
           f"{count('<div class=.kind')} limits, {rows('requirements-table')} requirements, {count('<div class=.parameter.>')} parameters of {count('<div class=.track')} choices, "
           f"{count('<path class=.(?:incumbent|bound)')} curves, {rows('own-table')} alone")
+    for delay in re.findall(r"<li>(.*?)</li>", re.search(r'<ul id="limits-delays".*?>(.*?)</ul>', main, re.S)[1]):
+        print("delay:", delay)
 
 
 for path in sys.argv[2:]:

@@ -59,6 +59,7 @@ MiningPlan minedPlan() {
   }
   MiningFindings &findings = plan.findings;
   findings.limits = {{{"core tc", 0.7}, {"bandwidth hbm", 0.3}}, {{"host", 1}}};
+  findings.delays = {{{"tc", 2, 0.01}, {"vc", 1, 0.002}}, {}};
   findings.waits = {0.4, 0, 0.1};
   for (const DesignParameter &parameter : plan.parameters) {
     std::vector<ChoiceWorth> &choices = findings.parameters.emplace_back();
@@ -106,6 +107,9 @@ void writeMining(const std::string &folder) {
   hostile.findings.requirements[0].text = "area < \"<\"";
   hostile.findings.reference->name = "<i>";
   writeOne(folder + "/mining-hostile", hostile);
+  MiningPlan expression = plan;
+  expression.blend = "sum", expression.metric = "energy * step_time^2", expression.unit = "J*s^2";
+  writeOne(folder + "/mining-expression", expression);
   MiningPlan none;
   none.space = "chips", none.size = "48", none.metric = "step_time", none.version = "0";
   none.best.result.strategy = "exact", none.best.result.value = kNever;
