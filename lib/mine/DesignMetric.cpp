@@ -260,11 +260,7 @@ std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::str
   measure.term = *root, measure.maximize = maximize;
   llvm::raw_string_ostream(measure.printed) << expression;
 
-  DesignBox all;
-  for (const DesignParameter &parameter : data.parameters) {
-    all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
-  }
+  DesignBox all = wholeOf(data.parameters);
   DesignFigures figures = data.figures(all);
   figures.area = within(figures.area, kAreas), figures.power = within(figures.power, kPowers);
   figures.step = kSteps, figures.energy = kEnergies, figures.batch = kBatches;

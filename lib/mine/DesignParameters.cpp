@@ -222,11 +222,7 @@ Checked<int> DesignSpace::Data::termAt(const std::string &path, bool requirement
 }
 
 void DesignSpace::Data::findSites(std::vector<Issue> &issues) {
-  DesignBox all;
-  for (const DesignParameter &parameter : parameters) {
-    all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
-  }
+  DesignBox all = wholeOf(parameters);
   std::map<mlir::Operation *, DesignBlock *> blockOf;
   for (DesignBlock *block : [&] {
          std::vector<DesignBlock *> list{&head};

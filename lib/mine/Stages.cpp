@@ -19,15 +19,6 @@ constexpr double kMatters = 0.01; ///< of a step: classes of layers whose least 
 constexpr double kPowers[] = {0.5, 1, 2};
 using Id = PlacementProblem::Id;
 
-DesignBox wholeOf(const DesignSpace &space) {
-  DesignBox all;
-  for (const DesignParameter &parameter : space.parameters()) {
-    all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
-  }
-  return all;
-}
-
 /// One share of operations and one micro-batch size.
 struct Group {
   std::unique_ptr<StageLayers> layers;
@@ -47,7 +38,7 @@ public:
         options_(options), reach_(space), costs_(metric != MiningMetric::StepTime) {}
 
   std::optional<StagedDesigns> run() {
-    DesignBox all = wholeOf(space_);
+    DesignBox all = wholeOf(space_.parameters());
     auto most = space_.best(all);
     auto machine = space_.machine(common_);
     if (!std::holds_alternative<Machine>(most) || !std::holds_alternative<Machine>(machine) ||
@@ -160,7 +151,7 @@ private:
     group.bound = costs_ ? layers.root() * 1e-12 * leastCost_ : layers.root();
     if (group.bound >= best_ || stopped())
       return;
-    auto most = layers.leastTimes(wholeOf(space_));
+    auto most = layers.leastTimes(wholeOf(space_.parameters()));
     if (!most)
       return;
     group.least = *most;

@@ -24,4 +24,14 @@ struct DesignBox {
   bool one() const { return low == high; }
 };
 
+/// All designs.
+inline DesignBox wholeOf(const std::vector<DesignParameter> &parameters) {
+  DesignBox all;
+  for (const DesignParameter &parameter : parameters) {
+    all.low.push_back(0);
+    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
+  }
+  return all;
+}
+
 } // namespace accord

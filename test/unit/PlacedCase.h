@@ -66,11 +66,7 @@ struct PlacedCase {
 
   std::shared_ptr<const PlacedWork> work(const DesignSpace &space,
                                          MiningMetric metric = MiningMetric::StepTime) {
-    DesignBox all;
-    for (const DesignParameter &parameter : space.parameters()) {
-      all.low.push_back(0);
-      all.high.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
-    }
+    DesignBox all = wholeOf(space.parameters());
     PlacedJob job{request.job, request, {}, {}};
     job.request.objective = *objectiveOf(metric);
     auto made = PlacedWork::of(std::move(job), std::get<Machine>(space.best(all)));

@@ -42,15 +42,6 @@ DesignSpace few(std::map<std::string, std::string> with) {
   return std::move(std::get<DesignSpace>(made));
 }
 
-DesignBox wholeOf(const DesignSpace &space) {
-  DesignBox all;
-  for (const DesignParameter &parameter : space.parameters()) {
-    all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size()) - 1);
-  }
-  return all;
-}
-
 struct Case {
   test::ClusterCase one;
   OfferRequest request;
@@ -81,7 +72,8 @@ struct Case {
   std::shared_ptr<const PlacedWork> work(const DesignSpace &space, MiningMetric metric) {
     PlacedJob job{request.job, request, {}, {}};
     job.request.objective = *objectiveOf(metric);
-    auto made = PlacedWork::of(std::move(job), std::get<Machine>(space.best(wholeOf(space))));
+    auto made =
+        PlacedWork::of(std::move(job), std::get<Machine>(space.best(wholeOf(space.parameters()))));
     if (auto *issues = std::get_if<std::vector<Issue>>(&made)) {
       ADD_FAILURE() << issues->front().message;
       return nullptr;
@@ -244,7 +236,8 @@ TEST(Stages, LayersTakeNoLessThanTheirBoundsAndMixesFindTheLeast) {
         !space.broken(design, std::get<Machine>(space.machine(design))))
       common = design;
   ASSERT_FALSE(common.empty());
-  auto layers = StageLayers::of(space, reach, *work, std::get<Machine>(space.best(wholeOf(space))),
+  auto layers = StageLayers::of(space, reach, *work,
+                                std::get<Machine>(space.best(wholeOf(space.parameters()))),
                                 MiningMetric::TdpTime, common, {1, false}, 2);
   ASSERT_TRUE(layers);
   std::vector<double> counts(layers->ways(), 1);

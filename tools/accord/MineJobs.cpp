@@ -264,11 +264,7 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem,
 }
 
 void MineJobs::explain(MiningPlan &plan) {
-  DesignBox all;
-  for (const DesignParameter &parameter : space_->parameters()) {
-    all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
-  }
+  DesignBox all = wholeOf(space_->parameters());
   if (auto broken = space_->broken(all)) {
     plan.conflict = "'" + space_->requirements()[*broken].text + "'";
     plan.conflictAt = space_->requirements()[*broken].location;

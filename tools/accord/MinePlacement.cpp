@@ -12,15 +12,6 @@
 namespace accord {
 namespace {
 
-DesignBox wholeOf(const DesignSpace &space) {
-  DesignBox all;
-  for (const DesignParameter &parameter : space.parameters()) {
-    all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.spelled.size() - 1));
-  }
-  return all;
-}
-
 Objective objectiveIn(MiningMetric metric) {
   return metric == MiningMetric::TdpTime ? Objective::TdpTime : Objective::StepTime;
 }
@@ -32,7 +23,7 @@ bool sameLimits(Session &session, const DesignSpace &space, const Machine &most)
   std::vector<PlacementLimit> here = limits(most);
   if (session.diagnostics().hasErrors())
     return false;
-  DesignBox all = wholeOf(space);
+  DesignBox all = wholeOf(space.parameters());
   for (const Design &corner : {all.low, all.high}) {
     auto made = space.machine(corner);
     auto *machine = std::get_if<Machine>(&made);
@@ -120,7 +111,7 @@ placedWorks(Session &session, const DesignSpace &space, MiningMetric metric) {
         .help("--metric step_time, tdp_time or area_time");
     return {};
   }
-  auto most = space.best(wholeOf(space));
+  auto most = space.best(wholeOf(space.parameters()));
   if (auto *issue = std::get_if<Issue>(&most)) {
     session.report(*issue);
     return {};
