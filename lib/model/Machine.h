@@ -1,6 +1,7 @@
 // One accelerator as plain data, in base units, each number with where it was written and its
 // source.
 #pragma once
+#include "lib/model/Sparsity.h"
 #include "lib/model/WorkGraph.h"
 #include "lib/support/Units.h"
 #include <map>
@@ -56,6 +57,7 @@ struct Core {
   /// Cycles of one element in a lane, by kind of operation ("exp", "layer_norm"): replaces FLOP per lane and cycle.
   std::map<std::string, double> cyclesOf;
   std::map<std::string, Origin> origins;
+  std::optional<SparseCore> sparse = {}; ///< what it makes of zeros
 };
 
 /// A chip area; not a Unit, because no cost formula multiplies it with anything but counts.
@@ -87,6 +89,7 @@ struct Machine {
   } fitted;
   SourceLocation location;
   std::map<std::string, Origin> origins;
+  std::optional<DataflowFabric> fabric = {}; ///< layers run side by side on parts of it
 };
 
 /// Peak of one instance of a core: stated for the type, or one multiply-accumulate per cell of its

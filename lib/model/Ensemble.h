@@ -1,0 +1,30 @@
+// Voter ensembles as plain data: what is known of their members' errors, and what is claimed of
+// the vote.
+#pragma once
+#include "lib/support/Rational.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace accord {
+
+/// A share of wrong answers: asserted (`samples` 0), or `wrong` of `samples` seen.
+struct ErrorRate {
+  Rational rate;          ///< 0 to 1
+  int64_t samples = 0;    ///< 0: exact, as the user asserts
+  bool operator==(const ErrorRate &) const = default;
+};
+
+/// What is known of errors of members 0 … n-1 of one ensemble (copies of a kind are members each).
+struct ErrorFacts {
+  std::vector<ErrorRate> alone;
+  /// By ascending members, two or more: all of them wrong at once.
+  std::map<std::vector<unsigned>, ErrorRate> together;
+  bool independent = false; ///< as the user asserts
+  /// Votes seen: bit i of the pattern set where member i was wrong; how often. Empty: none.
+  std::map<uint64_t, int64_t> votes;
+};
+
+} // namespace accord
