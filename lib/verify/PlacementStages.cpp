@@ -351,6 +351,27 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   return least;
 }
 
+std::optional<int64_t> StageCosts::busy(size_t from, size_t to, Id form) {
+  busyTo.resize(p.forms.size()), cannot.resize(p.forms.size());
+  std::vector<int64_t> &sums = busyTo[form];
+  std::vector<uint32_t> &without = cannot[form];
+  if (sums.empty()) {
+    sums.assign(1, 0), without.assign(1, 0);
+    for (Id l = 0; l < p.layers.size(); ++l) {
+      const auto &cost = p.cost(l, form);
+      int64_t takes = 0, again = INT64_MAX;
+      bool can = cost && mayBeOn(p, l, p.forms[form].kind);
+      if (can) {
+        for (const auto &keep : cost->keeps)
+          again = std::min(again, keep.again);
+        takes = cost->forward + cost->backward + cost->weight + again;
+      }
+      sums.push_back(sums.back() + takes), without.push_back(without.back() + !can);
+    }
+  }
+  return without[from] == without[to] ? std::optional(sums[to] - sums[from]) : std::nullopt;
+}
+
 std::optional<int64_t> StageCosts::again(size_t from, size_t to, Id form, int64_t inFlight) {
   std::vector<Id> layers = cuts.layers(from, to);
   int64_t resident = 0, kept = 0, working = 0, again = 0, leastKept = 0, outside = 0;

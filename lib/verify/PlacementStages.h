@@ -68,6 +68,8 @@ public:
 
   /// `alone`: no other stage sends it anything or receives anything from it that blocks.
   const StageLeast &of(size_t from, size_t to, Id form, bool alone);
+  /// `StageLeast::busy` of layers of a chain; nothing: one of them cannot run so.
+  std::optional<int64_t> busy(size_t from, size_t to, Id form);
   /// Least time computed again with `inFlight` micro-batches in memory; nothing if none fits.
   std::optional<int64_t> again(size_t from, size_t to, Id form, int64_t inFlight);
   /// Choices that need it, by layer.
@@ -83,6 +85,8 @@ private:
   const PlacementCuts &cuts;
   std::vector<int64_t> fastest, fastestBack; ///< by layer, over forms
   std::vector<int64_t> pathTo, pathBack;     ///< ends with the layer
+  std::vector<std::vector<int64_t>> busyTo; ///< by form and layer: of all before it that can run
+  std::vector<std::vector<uint32_t>> cannot; ///< the same: how many cannot
   std::unordered_map<uint64_t, StageLeast> known;
   std::map<std::vector<int64_t>, std::optional<int64_t>> knapsacks;
 };
