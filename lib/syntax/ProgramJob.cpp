@@ -126,10 +126,10 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
   return job;
 }
 
-/// An expression given on the command line.
+/// An expression given on the command line; on a line of its own, which is what an error shows.
 std::optional<Constant> Program::Data::written(const std::string &text, const char *option) {
   FileId id =
-      diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value = {}", text));
+      diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value =\n{}", text));
   auto tree = parse(diags, id);
   if (!tree || !tree->complete || tree->declarations.size() != 1 || !tree->declarations[0].value)
     return std::nullopt;
