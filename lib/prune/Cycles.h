@@ -83,9 +83,10 @@ struct ProductCycles {
   std::string formula;          ///< in words and numbers
 };
 
-/// A1010: a use or pattern that does not fit (an N:M that the core does not take, a `Skip` of what
-/// is stored dense is no error: it saves nothing); extents, tile, slots or lanes outside of 1 to
-/// 2^40 (tile and lanes: 65,536); a confidence that is not above 0 and below 1.
+/// A pattern that the core does not use saves nothing, and is no error. A1010: a pattern that
+/// contradicts itself or the shape; extents outside of 1 to 2^40, a tile outside of 1 to 4,096,
+/// slots, granules or lanes outside of 1 to 2^20; a confidence that is not above 0 and below 1;
+/// more cycles than a double counts.
 std::variant<ProductCycles, Issue> productCycles(const SparseProduct &, const SparseCore &,
                                                  const ProductArray &, double confidence);
 

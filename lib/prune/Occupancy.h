@@ -32,11 +32,13 @@ struct Occupancy {
   int64_t quantile(double confidence) const;
 };
 
-/// A tile is a row of parts that are independent of each other; within a part every place is
-/// equally likely to hold one of its non-zeros. `of` has `length` + 1 probabilities.
+/// A tile is a row of parts that are independent of each other; within a part every run of `run`
+/// neighbours is equally likely to be the one that is not zero. `of` has `length` + 1
+/// probabilities.
 struct TilePart {
   int64_t length = 0;
   Occupancy of;
+  int64_t run = 1; ///< neighbours that are zero together or not at all; divides `length`
 };
 using TileParts = std::vector<TilePart>;
 
@@ -47,7 +49,8 @@ Occupancy total(const TileParts &);
 Occupancy times(const Occupancy &, int64_t count);
 
 /// Number of non-zeros among `draws` of `elements`, of which `nonZeros` are not zero.
-/// Hypergeometric, by Boost.Math; where `elements` pass 2^31 binomial, which is then within 1e-6.
+/// All its probabilities at once, outward from the likeliest, so that no size of an operand
+/// overflows (Boost.Math counts elements in 32 bits; the tests compare with it).
 Occupancy hypergeometric(int64_t elements, int64_t nonZeros, int64_t draws);
 Occupancy binomial(int64_t draws, double probability);
 
@@ -61,7 +64,7 @@ Occupancy binomial(int64_t draws, double probability);
 /// - banded and mask: as they are; a mask's rows are outputs, and it has the operand's shape;
 /// - histogram: windows follow each other along the reduction; across them binomial with the mean.
 /// A1010: the pattern contradicts itself or the shape (density outside of 0 to 1, shares that do
-/// not add up to 1, …), or a tile is not 1 to 65,536 elements.
+/// not add up to 1, …), or a tile is not 1 to 4,096 elements.
 std::variant<TileParts, Issue> tileParts(const ZeroPattern &, OperandShape, int64_t tile,
                                          TileDirection = TileDirection::Reduction);
 std::variant<Occupancy, Issue> tileOccupancy(const ZeroPattern &, OperandShape, int64_t tile,
