@@ -179,6 +179,22 @@ TEST(SparseArraySimulator, OnePeThatSkipsBothOperands) {
   }
 }
 
+/// With the zeros where they are, the published count comes out to the cycle.
+TEST(SparseArraySimulator, OnePeOnTheMasksThemselves) {
+  constexpr int64_t kChannels = std::size(published::kL07Pixels);
+  const published::SinglePe &layer = published::kSinglePe[0];
+  SparseMask w(layer.outputs, kChannels), x(layer.pixels, kChannels);
+  for (int64_t c = 0; c < kChannels; ++c) {
+    for (int64_t n = 0; n < published::kL07Outputs[c]; ++n)
+      w.set(n, c);
+    for (int64_t m = 0; m < published::kL07Pixels[c]; ++m)
+      x.set(m, c);
+  }
+  LaneArray array;
+  array.stationary.skip = array.streaming.skip = true;
+  EXPECT_EQ(step({w, x}, array).cycles, layer.simulated);
+}
+
 TEST(SparseArraySimulator, StructuredTensorCores) {
   fuzz::Random random(6);
   for (const published::Structured &gemm : published::kStructured) {

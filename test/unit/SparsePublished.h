@@ -37,6 +37,19 @@ inline constexpr SinglePe kSinglePe[] = {
     {"L27", 512, 4 * 4, 512, 0.58, 0.30, 775316, 729810},
 };
 
+/// L07 again, as its masks are (workload/mobilenet0.5-sparse/actual_data): pixels and outputs that
+/// are not zero, by input channel. Of each channel every pair meets, so these counts say all that a
+/// single element's cycles follow from.
+inline constexpr int kL07Pixels[] = {
+    1021, 799,  1024, 1024, 1024, 946, 31,   1024, 1024, 0,    1024, 1023, 995, 925,  255,  963,
+    732,  1019, 798,  1023, 951,  0,   769,  356,  1024, 183,  993,  948,  0,   930,  1020, 1024,
+    1005, 1007, 1022, 632,  63,   809, 1012, 156,  1020, 268,  828,  35,   995, 1024, 994,  344,
+    1024, 1022, 1024, 1024, 0,    292, 58,   445,  1024, 1018, 473,  1017, 584, 1023, 1024, 578};
+inline constexpr int kL07Outputs[] = {
+    37, 45, 36, 44, 29, 35, 25, 38, 38, 0,  37, 38, 40, 29, 38, 33, 38, 32, 42, 43, 38, 0,
+    27, 37, 27, 38, 30, 31, 0,  27, 31, 40, 29, 27, 33, 35, 33, 41, 33, 41, 35, 32, 34, 29,
+    30, 38, 29, 32, 47, 44, 42, 39, 0,  32, 39, 37, 41, 34, 37, 32, 38, 30, 42, 43};
+
 /// fig15_stc_related_setup/ref_outputs: Sparseloop on 1,024 multipliers of eight bits beside a
 /// memory of 42 words a cycle; weights keep `kept` of `of`; `activations` is the density of the
 /// other operand, which is moved dense, or (`compressed`) as a mask and what is not zero. Words
