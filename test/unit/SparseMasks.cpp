@@ -48,8 +48,9 @@ SparseMask drawBlocks(const ZeroPattern &pattern, int64_t high, int64_t wide, Sp
 SparseMask drawGroups(const ZeroPattern &pattern, SparseMask mask, Random &random) {
   for (int64_t r = 0; r < mask.rows(); ++r)
     for (int64_t c = 0; c < mask.columns(); c += pattern.of)
-      for (int64_t one : choose(std::min(pattern.of, mask.columns() - c), pattern.kept, random))
-        mask.set(r, c + one);
+      for (int64_t one : choose(pattern.of, pattern.kept, random))
+        if (c + one < mask.columns())
+          mask.set(r, c + one);
   return mask;
 }
 
