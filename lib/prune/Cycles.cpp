@@ -130,7 +130,7 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core,
   const auto bits = static_cast<double>(p.elementBits);
   double position = kept.kind == SparseFormat::Kind::RunLength
                         ? static_cast<double>(kept.coordinateBits)
-                        : std::bit_width(static_cast<uint64_t>(use.of - 1));
+                        : static_cast<double>(std::bit_width(static_cast<uint64_t>(use.of - 1)));
   double ofOther = 1; // share of its dense words
   if (otherUse.compress && other.kind != SparseFormat::Kind::Dense) {
     OperandShape shape{stationary ? p.rows : p.columns, p.depth};
