@@ -230,7 +230,8 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
                                p.rows, p.columns, p.depth));
   const double computed = result.active; // what is not skipped
   result.active = std::min(computed, notZero);
-  result.gated = computed - result.active;
+  result.gated = computed - result.active > 1e-12 * computed ? computed - result.active
+                                                             : 0; // not what rounding leaves
   return result;
 }
 

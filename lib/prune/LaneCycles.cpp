@@ -38,7 +38,7 @@ Conditional given(const TileParts &known, const TileParts &other, int64_t slots)
   result.probability = total(known).probability;
   const int64_t length = static_cast<int64_t>(result.probability.size()) - 1;
   for (int64_t count = 0; count <= length; ++count) {
-    TilePart exactly{length, {}, 1};
+    TilePart exactly{length, {}, known.size() == 1 ? known.front().run : 1};
     exactly.of.probability.assign(static_cast<size_t>(length) + 1, 0.0);
     exactly.of.probability[static_cast<size_t>(count)] = 1;
     result.atMost.push_back(cumulative(rounds(overlap({exactly}, other), slots)));
