@@ -77,18 +77,18 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
                 rest = line % length;
   // Zeros of a granule of neighbours along the reduction are no neighbours along the outputs.
   const int64_t granule = along ? use.granule : 1;
-  auto partsOf = [&](int64_t elements) -> std::variant<TileParts, Issue> {
-    auto parts = tileParts(skipped ? pattern : ZeroPattern{}, shape, elements, direction);
+  auto partsOf = [&](int64_t elements, bool last) -> std::variant<TileParts, Issue> {
+    auto parts = tileParts(skipped ? pattern : ZeroPattern{}, shape, elements, direction, last);
     if (skipped && std::holds_alternative<TileParts>(parts))
       return inGranules(std::get<TileParts>(parts), granule);
     return parts;
   };
-  auto whole = partsOf(length);
+  auto whole = partsOf(length, false);
   if (auto *issue = std::get_if<Issue>(&whole))
     return std::move(*issue);
   result.whole = std::move(std::get<TileParts>(whole));
   if (rest > 0) {
-    auto last = partsOf(rest);
+    auto last = partsOf(rest, true);
     if (auto *issue = std::get_if<Issue>(&last))
       return std::move(*issue);
     result.rest = std::move(std::get<TileParts>(last));

@@ -89,9 +89,19 @@ std::optional<Issue> check(const ZeroPattern &p, OperandShape shape) {
   return refused("an unknown pattern of zeros");
 }
 
+/// Tiles of `tile` neighbours on a line: one behind the other, or only what is left of the line
+/// behind longer ones.
+struct TilesOfLine {
+  int64_t tile, line;
+  bool last;
+  int64_t count() const { return last ? 1 : line / tile; }
+  int64_t start(int64_t i) const { return last ? line - tile : i * tile; }
+};
+
 /// Groups of `length` follow each other, each with a count like `group`, all places of which are
-/// equally likely in runs of `run`; a tile starts a multiple of its own length from the first.
-TileParts ofGroups(int64_t tile, int64_t length, const Occupancy &group, int64_t run) {
+/// equally likely in runs of `run`.
+TileParts ofGroups(const TilesOfLine &tiles, int64_t length, const Occupancy &group, int64_t run) {
+  const int64_t tile = tiles.tile;
   auto some = [&](int64_t draws) {
     if (draws == length)
       return group;
@@ -117,32 +127,32 @@ TileParts ofGroups(int64_t tile, int64_t length, const Occupancy &group, int64_t
     }
     return parts;
   };
-  const int64_t offsets = length / std::gcd(tile, length);
-  if (offsets == 1)
-    return from(0);
+  // Tiles start at different places of a group, again and again at the same ones.
+  const int64_t period = length / std::gcd(tile, length), count = tiles.count();
+  if (period == 1 || count == 1)
+    return from(tiles.start(0) % length);
   TilePart any{tile, certain(tile, 0), 1};
   any.of.probability[0] = 0;
-  for (int64_t i = 0; i < offsets; ++i) {
-    Occupancy one = total(from(i * tile % length));
+  for (int64_t i = 0; i < std::min(period, count); ++i) {
+    const int64_t alike = (count - i - 1) / period + 1;
+    Occupancy one = total(from(tiles.start(i) % length));
     for (size_t k = 0; k < one.probability.size(); ++k)
-      any.of.probability[k] += one.probability[k] / static_cast<double>(offsets);
+      any.of.probability[k] +=
+          one.probability[k] * static_cast<double>(alike) / static_cast<double>(count);
   }
   return {any};
 }
 
-/// Counts of a pattern whose elements are known, over all whole tiles (the only one, where a tile
-/// is longer).
-template <typename Count>
-Occupancy counted(int64_t tile, int64_t lines, int64_t length, Count count) {
-  Occupancy result = certain(tile, 0);
+/// Counts of a pattern whose elements are known, over all tiles.
+template <typename Count> Occupancy counted(const TilesOfLine &tiles, int64_t lines, Count count) {
+  Occupancy result = certain(tiles.tile, 0);
   result.probability[0] = 0;
-  const int64_t tiles = std::max<int64_t>(1, length / tile);
   for (int64_t line = 0; line < lines; ++line)
-    for (int64_t t = 0; t < tiles; ++t)
+    for (int64_t t = 0; t < tiles.count(); ++t)
       result.probability[static_cast<size_t>(
-          count(line, t * tile, std::min(length, (t + 1) * tile)))] += 1;
+          count(line, tiles.start(t), tiles.start(t) + tiles.tile))] += 1;
   for (double &each : result.probability)
-    each /= static_cast<double>(lines) * static_cast<double>(tiles);
+    each /= static_cast<double>(lines) * static_cast<double>(tiles.count());
   return result;
 }
 
@@ -156,13 +166,15 @@ double blocksIn(const ZeroPattern &p, OperandShape shape) {
          static_cast<double>(divideUp(shape.reduction, p.blockColumns));
 }
 
-TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, int64_t tile,
+TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
                    TileDirection direction) {
+  const int64_t tile = tiles.tile;
   const int64_t length = direction == TileDirection::Reduction ? p.blockColumns : p.blockRows;
   const double blocks = blocksIn(p, shape);
   const double share = p.independent ? p.density : keptOf(p.density, blocks) / blocks;
   // Whole blocks in a tile are drawn from all blocks; else a block passes the border of a tile.
-  if (tile % length == 0 && blocks < static_cast<double>(kLargestExtent)) {
+  const bool aligned = tiles.start(0) % length == 0;
+  if (aligned && tile % length == 0 && blocks < static_cast<double>(kLargestExtent)) {
     const int64_t here = tile / length;
     Occupancy whole = p.independent || here > static_cast<int64_t>(blocks)
                           ? binomial(here, share)
@@ -174,23 +186,34 @@ TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, int64_t tile,
           whole.probability[static_cast<size_t>(i)];
     return {{tile, elements, length}};
   }
-  if (length > tile && length % tile == 0) { // a tile is inside of one block
-    TilePart inside{tile, certain(tile, 0), tile};
-    inside.of.probability.front() = 1 - share;
-    inside.of.probability.back() += share;
-    return {inside};
+  auto inside = [&](int64_t elements) { // of one block
+    TilePart part{elements, certain(elements, 0), elements};
+    part.of.probability.front() = 1 - share;
+    part.of.probability.back() += share;
+    return part;
+  };
+  if (aligned && length > tile && length % tile == 0)
+    return {inside(tile)};
+  if (tiles.count() == 1) {
+    TileParts parts;
+    for (int64_t at = tiles.start(0), end = at + tile; at < end;) {
+      const int64_t here = std::min(length - at % length, end - at);
+      parts.push_back(inside(here));
+      at += here;
+    }
+    return parts;
   }
   // A block far longer than the tile is as good as one of many tiles.
   const int64_t effective = std::min(length, tile * 64);
   Occupancy block = certain(effective, 0);
   block.probability.front() = 1 - share;
   block.probability.back() += share;
-  return ofGroups(tile, effective, block, effective);
+  return ofGroups(tiles, effective, block, effective);
 }
 
-Occupancy ofBand(const ZeroPattern &p, OperandShape shape, int64_t tile, bool alongReduction) {
-  return counted(tile, alongReduction ? shape.outputs : shape.reduction,
-                 alongReduction ? shape.reduction : shape.outputs,
+Occupancy ofBand(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
+                 bool alongReduction) {
+  return counted(tiles, alongReduction ? shape.outputs : shape.reduction,
                  [&](int64_t line, int64_t from, int64_t to) {
                    int64_t low = std::max(from, line - std::min(p.band, line)),
                            high = std::min(to, p.band >= to ? to : line + p.band + 1);
@@ -198,9 +221,9 @@ Occupancy ofBand(const ZeroPattern &p, OperandShape shape, int64_t tile, bool al
                  });
 }
 
-Occupancy ofMask(const ZeroPattern &p, OperandShape shape, int64_t tile, bool alongReduction) {
-  return counted(tile, alongReduction ? shape.outputs : shape.reduction,
-                 alongReduction ? shape.reduction : shape.outputs,
+Occupancy ofMask(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
+                 bool alongReduction) {
+  return counted(tiles, alongReduction ? shape.outputs : shape.reduction,
                  [&](int64_t line, int64_t from, int64_t to) {
                    int64_t count = 0;
                    for (int64_t i = from; i < to; ++i)
@@ -228,7 +251,7 @@ int64_t lineOf(OperandShape shape, TileDirection direction) {
 } // namespace
 
 std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shape, int64_t tile,
-                                         TileDirection direction) {
+                                         TileDirection direction, bool last) {
   if (auto issue = check(p, shape))
     return *issue;
   if (tile < 1 || tile > kLargestTile || tile > lineOf(shape, direction))
@@ -236,6 +259,7 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
         "a tile of {} elements; it is from 1 to {}, and no longer than the {} elements of a line",
         tile, kLargestTile, lineOf(shape, direction)));
   const bool alongReduction = direction == TileDirection::Reduction;
+  const TilesOfLine tiles{tile, lineOf(shape, direction), last};
   const double elements = static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction);
   switch (p.kind) {
   case Kind::Dense:
@@ -247,10 +271,10 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
                                   static_cast<int64_t>(keptOf(p.density, elements)), tile));
   case Kind::Structured:
     if (p.along == direction || p.transposable)
-      return ofGroups(tile, p.of, certain(p.of, p.kept), 1);
+      return ofGroups(tiles, p.of, certain(p.of, p.kept), 1);
     return onePart(binomial(tile, static_cast<double>(p.kept) / static_cast<double>(p.of)));
   case Kind::Block:
-    return ofBlocks(p, shape, tile, direction);
+    return ofBlocks(p, shape, tiles, direction);
   case Kind::Banded:
   case Kind::Mask:
     if (elements / (p.kind == Kind::Mask ? 1.0 : static_cast<double>(tile)) >
@@ -258,8 +282,8 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
       return refused(fmt::format(
           "an operand of {} by {} is too large to count what a {} leaves of it; state a density",
           shape.outputs, shape.reduction, p.kind == Kind::Mask ? "mask" : "band"));
-    return onePart(p.kind == Kind::Mask ? ofMask(p, shape, tile, alongReduction)
-                                        : ofBand(p, shape, tile, alongReduction));
+    return onePart(p.kind == Kind::Mask ? ofMask(p, shape, tiles, alongReduction)
+                                        : ofBand(p, shape, tiles, alongReduction));
   case Kind::Histogram: {
     if (!alongReduction)
       return onePart(binomial(tile, std::clamp(meanOfHistogram(p), 0.0, 1.0)));
@@ -270,7 +294,7 @@ std::variant<TileParts, Issue> tileParts(const ZeroPattern &p, OperandShape shap
       whole += share;
     for (double &share : window.probability)
       share /= whole;
-    return ofGroups(tile, p.window, window, 1);
+    return ofGroups(tiles, p.window, window, 1);
   }
   }
   return onePart(certain(tile, tile));

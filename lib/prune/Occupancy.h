@@ -65,8 +65,10 @@ Occupancy binomial(int64_t draws, double probability);
 /// - histogram: windows follow each other along the reduction; across them binomial with the mean.
 /// A1010: the pattern contradicts itself or the shape (density outside of 0 to 1, shares that do
 /// not add up to 1, …), or a tile is not 1 to 4,096 elements.
+/// `last`: of what is left of a line behind longer tiles, so it ends where the line ends.
 std::variant<TileParts, Issue> tileParts(const ZeroPattern &, OperandShape, int64_t tile,
-                                         TileDirection = TileDirection::Reduction);
+                                         TileDirection = TileDirection::Reduction,
+                                         bool last = false);
 std::variant<Occupancy, Issue> tileOccupancy(const ZeroPattern &, OperandShape, int64_t tile,
                                              TileDirection = TileDirection::Reduction);
 
