@@ -1,7 +1,8 @@
 // Outer products of tiles: at each step of the reduction every pair of tiles meets.
-#include "lib/prune/CycleSum.h"
+#include "lib/prune/KnownZeros.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace accord {
 namespace {
@@ -46,10 +47,6 @@ CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const Produ
   result.mean = depth * a.mean * b.mean;
   result.dense = depth * a.dense * b.dense;
   result.longest = a.longest * b.longest;
-  // Steps of the reduction share no element; within one the operands are independent.
-  const double each = (a.variance + a.mean * a.mean) * (b.variance + b.mean * b.mean) -
-                      a.mean * a.mean * b.mean * b.mean;
-  const double same = static_cast<double>(std::max(stationary.sameOutputs, streaming.sameOutputs));
   result.variance = depth * std::min(depth, same) * std::max(0.0, each);
   return result;
 }
