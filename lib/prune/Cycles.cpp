@@ -1,6 +1,6 @@
 #include "lib/prune/Cycles.h"
-#include "lib/prune/CycleSum.h"
 #include "lib/prune/Format.h"
+#include "lib/prune/KnownZeros.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -95,6 +95,8 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
   }
   result.fixed =
       pattern.kind == ZeroPattern::Kind::Mask || pattern.kind == ZeroPattern::Kind::Banded;
+  if (skipped)
+    countZeros(result, pattern, shape, length, granule, direction);
   if (pattern.kind == ZeroPattern::Kind::Block && skipped) {
     const int64_t across = along ? pattern.blockRows : pattern.blockColumns,
                   beside = along ? pattern.blockColumns : pattern.blockRows;
@@ -194,9 +196,11 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
       return std::move(*issue);
   const bool stationary = skips(core.stationary, p.stationary, p.stationaryFormat),
              streaming = skips(core.streaming, p.streaming, p.streamingFormat);
-  const double notZero =
+  double notZero =
       (looksAt(core.stationary, p.stationary) ? std::get<double>(stationaryShare) : 1.0) *
       (looksAt(core.streaming, p.streaming) ? std::get<double>(streamingShare) : 1.0);
+  if (looksAt(core.stationary, p.stationary) && looksAt(core.streaming, p.streaming))
+    notZero = knownOverlap(p).value_or(notZero);
   ProductCycles result;
   if ((stationary && core.stationary.of > 0) || (streaming && core.streaming.of > 0)) {
     result = structuredCycles(p, core, array, stationary && core.stationary.of > 0);
@@ -219,6 +223,8 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
     result = shared(sum, engines, sparse ? core.setupCycles : 0, confidence);
     result.active = covered(w, outer ? p.columns : p.depth, core.tile) *
                     covered(x, outer ? p.rows : p.depth, core.tile);
+    if (sum.computed >= 0)
+      result.active = sum.computed;
     result.formula = outer ? fmt::format("{} * {:.6g} pairs of tiles * {:.6g} cycles / {:.0f}",
                                          p.depth, sum.groups / static_cast<double>(p.depth),
                                          sum.mean / sum.groups, engines)

@@ -1,5 +1,5 @@
 // Dot products in lanes that wait for the slowest of them after each tile.
-#include "lib/prune/CycleSum.h"
+#include "lib/prune/KnownZeros.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -154,8 +154,19 @@ double number(int64_t value) { return static_cast<double>(value); }
 
 } // namespace
 
+double groupsThatShare(double inRow, int64_t tiles, int64_t lanes, int64_t sameTiles) {
+  if (lanes >= tiles)
+    return inRow;
+  const int64_t step = std::gcd(lanes, tiles);
+  const double windows = std::min(number(tiles / step), 2 * number(lanes / step) - 1);
+  return std::min(inRow,
+                  std::ceil(inRow / number(tiles / step)) * windows * number(2 * sameTiles - 1));
+}
+
 CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledOperand &stationary,
                     const TiledOperand &streaming) {
+  if (auto known = knownLaneCycles(p, core, stationary, streaming))
+    return *std::move(known);
   const int64_t tile = std::min(core.tile, p.depth), rest = p.depth % tile,
                 tiles = p.depth / tile + (rest > 0);
   const bool both = stationary.skipped && streaming.skipped;
@@ -190,17 +201,8 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
   if (left > 0)
     kinds.push_back({groupOf(left, left % tiles > 0), 1});
 
-  // Groups of a row that share a tile of the streaming operand with one of them; with blocks also
-  // those beside them.
-  const double inRow = static_cast<double>(fullGroups) + (left > 0 ? 1 : 0), rows = number(p.rows);
-  double sharing = inRow - 1;
-  if (core.lanes < tiles) {
-    const int64_t step = std::gcd(core.lanes, tiles);
-    double windows = std::min(number(tiles / step), 2 * number(core.lanes / step) - 1);
-    sharing = std::min(sharing, std::ceil(inRow / number(tiles / step)) * windows *
-                                        number(2 * streaming.sameTiles - 1) -
-                                    1);
-  }
+  const double inRow = static_cast<double>(fullGroups) + (left > 0 ? 1 : 0), rows = number(p.rows),
+               sharing = groupsThatShare(inRow, tiles, core.lanes, streaming.sameTiles) - 1;
   const bool blocks =
       stationary.sameOutputs * stationary.sameTiles * streaming.sameOutputs * streaming.sameTiles >
       1;

@@ -1,7 +1,8 @@
 // Outer products of tiles: at each step of the reduction every pair of tiles meets.
-#include "lib/prune/CycleSum.h"
+#include "lib/prune/KnownZeros.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace accord {
 namespace {
@@ -46,10 +47,31 @@ CycleSum outerCycles(const SparseProduct &p, const SparseCore &core, const Produ
   result.mean = depth * a.mean * b.mean;
   result.dense = depth * a.dense * b.dense;
   result.longest = a.longest * b.longest;
+  const double same = static_cast<double>(std::max(stationary.sameOutputs, streaming.sameOutputs));
+  if (stationary.known || streaming.known) {
+    // Where zeros are known, each step is what it is: those of both may prefer the same ones.
+    std::vector<double> ofA(static_cast<size_t>(p.depth), a.mean), ofB(ofA.size(), b.mean);
+    if (stationary.known)
+      ofA = knownSteps(stationary, std::min(core.tile, p.columns), array.outerStationary);
+    if (streaming.known)
+      ofB = knownSteps(streaming, std::min(core.tile, p.rows), array.outerStreaming);
+    result.mean = 0;
+    for (size_t k = 0; k < ofA.size(); ++k) {
+      result.mean += ofA[k] * ofB[k];
+      result.variance += ofA[k] * ofA[k] * b.variance + ofB[k] * ofB[k] * a.variance;
+    }
+    result.variance *= std::min(depth, same);
+    if (stationary.known && streaming.known) {
+      const std::vector<double> w = knownSteps(stationary, p.columns, 1),
+                                x = knownSteps(streaming, p.rows, 1);
+      result.computed = std::inner_product(w.begin(), w.end(), x.begin(), 0.0) /
+                        (static_cast<double>(p.columns) * static_cast<double>(p.rows) * depth);
+    }
+    return result;
+  }
   // Steps of the reduction share no element; within one the operands are independent.
   const double each = (a.variance + a.mean * a.mean) * (b.variance + b.mean * b.mean) -
                       a.mean * a.mean * b.mean * b.mean;
-  const double same = static_cast<double>(std::max(stationary.sameOutputs, streaming.sameOutputs));
   result.variance = depth * std::min(depth, same) * std::max(0.0, each);
   return result;
 }
