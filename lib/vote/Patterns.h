@@ -14,13 +14,15 @@ struct PatternBound {
   std::vector<std::vector<unsigned>> groups;
   /// Some joint distribution has these rates. If none: `multipliers` are those of a contradiction.
   bool feasible = true;
+  /// False: the program was too much work; `value` is a bound that may not be the least.
+  bool complete = true;
   Rational value; ///< of a contradiction the negative sum
   Rational constant;
   std::vector<VoteTerm> multipliers, attained; ///< as in VoteClaim
 };
 
 /// Numbers of wrong members by group that are told apart; programs of more are not solved.
-constexpr uint64_t kMostPatterns = 1024; // ten different members; 63 of two kinds
+constexpr uint64_t kMostPatterns = 512; // nine different members
 uint64_t patternsOf(const std::vector<std::vector<unsigned>> &groups);
 
 /// The most that P(`enough` or more are wrong) can be, and a distribution where it is that.
