@@ -5,6 +5,10 @@
 
 namespace accord {
 
+/// A pattern of members fits a number of 64 bits, and so does how many patterns there are of a
+/// kind.
+constexpr unsigned kMostVoters = 63;
+
 /// By group of members, of how many something is meant; a number of that.
 struct VoteTerm {
   std::vector<unsigned> counts;
@@ -39,7 +43,7 @@ struct VoteClaim {
     Contradiction,
   };
 
-  ErrorFacts facts; ///< of the members that vote: 1 to 63
+  ErrorFacts facts; ///< of the members that vote: 1 to kMostVoters
   /// Kind of each member: what is measured of kinds holds for all members of it, in one test.
   /// Empty: each is its own.
   std::vector<unsigned> kinds;

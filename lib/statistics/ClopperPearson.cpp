@@ -153,6 +153,8 @@ Rational upperLimit(int64_t wrong, int64_t samples, const Rational &delta) {
   if (samples <= 0 || wrong >= samples || delta.sign() <= 0)
     return 1;
   Above most = Above::below(delta);
+  most.mantissa -= most.mantissa >> 30; // room for who sums up in another order
+  most = Above::of(most.mantissa, most.exponent);
   auto x = static_cast<uint64_t>(wrong), n = static_cast<uint64_t>(samples);
   double seen = static_cast<double>(x) / static_cast<double>(n);
   double near = guess(x, n, delta.toDouble());

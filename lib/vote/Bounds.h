@@ -57,10 +57,10 @@ struct VoteGuarantee {
   bool gains() const { return value() < best; }
 };
 
-/// All bounds that apply to the vote of all members (1 to 63). Rates that were seen in samples
-/// count with their upper limits, which hold together with a probability of `confidence`; with a
-/// table of votes only the table does. Taking the least is allowed: all hold at once. `names` of
-/// members are for the words alone; missing ones are numbers.
+/// All bounds that apply to the vote of all members; with none, or more than kMostVoters, 1. Rates
+/// that were seen in samples count with their upper limits, which hold together with a probability
+/// of `confidence`; with a table of votes only the table does. Taking the least is allowed: all
+/// hold at once. `names` of members are for the words alone; missing ones are numbers.
 VoteGuarantee strongest(const ErrorFacts &facts, const VoteOptions &options,
                         const std::vector<std::string> &names = {});
 
