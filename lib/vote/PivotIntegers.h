@@ -1,5 +1,6 @@
 // Integers of a simplex method: of 128 bits while they suffice, else of any size.
 #pragma once
+#include "lib/support/Rational.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DynamicAPInt.h"
 #include <array>
@@ -25,17 +26,18 @@ struct LargeIntegers {
     return left < right ? -1 : left > right;
   }
   static llvm::DynamicAPInt large(const Integer &value) { return value; }
+  static double toDouble(const Integer &value) { return Rational(value, Integer(1)).toDouble(); }
 
 private:
   const Integer &determinant;
 };
 
-/// Entries below 2^90 in size. An exact quotient is a product with the inverse of the divisor's odd
+/// Entries below 2^80 in size. An exact quotient is a product with the inverse of the divisor's odd
 /// part modulo 2^128 (Jebelean, Journal of Symbolic Computation 15, 1993).
 struct ShortIntegers {
   using Integer = __int128;
   using Unsigned = unsigned __int128;
-  static constexpr double kMost = 0x1p90;
+  static constexpr double kMost = 0x1p80;
 
   explicit ShortIntegers(Integer determinant) : size(std::fabs(static_cast<double>(determinant))) {
     auto bits = static_cast<Unsigned>(determinant);
@@ -65,6 +67,7 @@ struct ShortIntegers {
       return left < right ? -1 : 1;
     return LargeIntegers::compare(large(a), large(b), large(c), large(d));
   }
+  static double toDouble(Integer value) { return static_cast<double>(value); }
   static llvm::DynamicAPInt large(Integer value) {
     auto small = static_cast<int64_t>(value);
     if (small == value)
