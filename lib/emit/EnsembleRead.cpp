@@ -8,21 +8,13 @@ using llvm::json::Value;
 namespace accord {
 namespace {
 
-bool readFraction(const Value &value, Path path, Rational &out) {
-  auto text = value.getAsString();
-  std::optional<Rational> read;
-  if (text) {
-    auto [above, below] = text->split('/');
-    auto n = Rational::parse(above), d = below.empty() ? Rational(1) : Rational::parse(below);
-    if (n && d && !d->isZero())
-      read = *n / *d;
-  }
-  if (!read || read->sign() < 0 || *read > Rational(1)) {
-    path.report("expected a fraction of at most 1");
+bool readShare(const Value &value, Path path, Rational &out) {
+  if (!readFraction(value, out, path))
     return false;
-  }
-  out = *read;
-  return true;
+  if (out.sign() >= 0 && out <= Rational(1))
+    return true;
+  path.report("expected a fraction of 0 to 1");
+  return false;
 }
 
 bool readCounts(const Value &value, Path path, std::vector<unsigned> &out) {
@@ -53,7 +45,7 @@ StrictFields &readRate(StrictFields &fields, ErrorRate &rate) {
       "rate",
       [&](const Value &v, Path p) {
         rate.samples = 0;
-        return readFraction(v, p, rate.rate);
+        return readShare(v, p, rate.rate);
       },
       false);
   return fields.integer("samples", rate.samples, 0, int64_t(1) << 40, false);
@@ -167,11 +159,11 @@ bool readSize(const Value &value, Path path, MembersOfSize &size) {
               },
               false)
           .read(
-              "error", [&](const Value &v, Path p) { return readFraction(v, p, choice.error); },
+              "error", [&](const Value &v, Path p) { return readShare(v, p, choice.error); },
               false)
           .read(
               "error_after_loss",
-              [&](const Value &v, Path p) { return readFraction(v, p, choice.afterLoss); }, false)
+              [&](const Value &v, Path p) { return readShare(v, p, choice.afterLoss); }, false)
           .integer("step_time_ps", choice.time, 0, INT64_MAX, false)
           .number("energy_J", choice.joules, false)
           .integer("memory_bytes", choice.memory, 0, INT64_MAX, false)
@@ -228,7 +220,7 @@ bool readEnsemble(const Value &value, EnsemblePlan &plan, Path path) {
           .text("ensemble", plan.name)
           .text("training", plan.train)
           .read("confidence",
-                [&](const Value &v, Path p) { return readFraction(v, p, plan.confidence); })
+                [&](const Value &v, Path p) { return readShare(v, p, plan.confidence); })
           .integer("tests", plan.tests, 1)
           .integer("lost", plan.problem.lost, 0, 1 << 20)
           .text("metric", metric)
@@ -244,14 +236,14 @@ bool readEnsemble(const Value &value, EnsemblePlan &plan, Path path) {
                       .read("members", [&](const Value &list,
                                            Path at) { return readCounts(list, at, one.counts); })
                       .read("error",
-                            [&](const Value &e, Path at) { return readFraction(e, at, one.error); })
+                            [&](const Value &e, Path at) { return readShare(e, at, one.error); })
                       .end();
                 })
           .list("claims", plan.claims, readClaim)
           .read(
               "requirement",
               [&](const Value &v, Path p) {
-                return readFraction(v, p, plan.problem.most.emplace());
+                return readShare(v, p, plan.problem.most.emplace());
               },
               false)
           .integer("best", best, 0, 1 << 20, false)
