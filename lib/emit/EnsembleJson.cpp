@@ -6,14 +6,16 @@
 
 using llvm::json::Array;
 using llvm::json::Object;
-using llvm::json::Value;
 
+namespace json = llvm::json;
 namespace accord {
 namespace {
 
-Value fraction(const Rational &rational) { return rational.print(); }
+json::Value fraction(const Rational &rational) { return rational.print(); }
 /// Infinite: null.
-Value finite(double number) { return std::isfinite(number) ? Value(number) : Value(nullptr); }
+json::Value finite(double number) {
+  return std::isfinite(number) ? json::Value(number) : json::Value(nullptr);
+}
 
 Array counts(const std::vector<unsigned> &of) { return ids({of.begin(), of.end()}); }
 
@@ -144,7 +146,7 @@ std::string membersText(const MemberProblem &problem, const std::vector<unsigned
   return text;
 }
 
-Value toJson(const EnsemblePlan &plan) {
+json::Value toJson(const EnsemblePlan &plan) {
   const MemberObjective objective = plan.problem.objective;
   double scale = objective == MemberObjective::StepTime ? 1e-12 : 1;
   const MemberChoice *chosen = plan.chosen();

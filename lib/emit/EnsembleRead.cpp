@@ -3,31 +3,36 @@
 #include "lib/emit/VoteCertificate.h"
 
 using llvm::json::Path;
-using llvm::json::Value;
 
+namespace json = llvm::json;
 namespace accord {
 namespace {
 
-bool readShare(const Value &value, Path path, Rational &out) {
-  if (!readFraction(value, out, path))
-    return false;
-  if (out.sign() >= 0 && out <= Rational(1))
-    return true;
+bool readShare(const json::Value &value, Path path, Rational &out) {
+  if (auto text = value.getAsString()) {
+    auto [above, below] = text->split('/');
+    auto n = Rational::parse(above), d = below.empty() ? Rational(1) : Rational::parse(below);
+    if (n && d && d->sign() > 0 && n->sign() >= 0 && *n <= *d) {
+      out = *n / *d;
+      return true;
+    }
+  }
   path.report("expected a fraction of 0 to 1");
   return false;
 }
 
-bool readCounts(const Value &value, Path path, std::vector<unsigned> &out) {
-  return StrictFields::readList(value, path, out, [](const Value &v, Path p, unsigned &count) {
-    int64_t read = 0;
-    bool ok = StrictFields::readInteger(v, p, read, 0, 1 << 20);
-    count = static_cast<unsigned>(read);
-    return ok;
-  });
+bool readCounts(const json::Value &value, Path path, std::vector<unsigned> &out) {
+  return StrictFields::readList(value, path, out,
+                                [](const json::Value &v, Path p, unsigned &count) {
+                                  int64_t read = 0;
+                                  bool ok = StrictFields::readInteger(v, p, read, 0, 1 << 20);
+                                  count = static_cast<unsigned>(read);
+                                  return ok;
+                                });
 }
 
 /// A number; null is infinite.
-bool readFinite(const Value &value, Path path, double &out) {
+bool readFinite(const json::Value &value, Path path, double &out) {
   if (value.getAsNull()) {
     out = std::numeric_limits<double>::infinity();
     return true;
@@ -36,14 +41,14 @@ bool readFinite(const Value &value, Path path, double &out) {
 }
 
 /// Keys of words, which nothing is proved from.
-bool ignored(const Value &, Path) { return true; }
+bool ignored(const json::Value &, Path) { return true; }
 
 /// A rate that may be missing: then it is not known.
 StrictFields &readRate(StrictFields &fields, ErrorRate &rate) {
   rate = {1, -1};
   fields.read(
       "rate",
-      [&](const Value &v, Path p) {
+      [&](const json::Value &v, Path p) {
         rate.samples = 0;
         return readShare(v, p, rate.rate);
       },
@@ -51,7 +56,7 @@ StrictFields &readRate(StrictFields &fields, ErrorRate &rate) {
   return fields.integer("samples", rate.samples, 0, int64_t(1) << 40, false);
 }
 
-bool readDevice(const Value &value, Path path, MemberProblem::Device &device) {
+bool readDevice(const json::Value &value, Path path, MemberProblem::Device &device) {
   return StrictFields(value, path)
       .text("name", device.name)
       .integer("count", device.count, 1)
@@ -60,7 +65,7 @@ bool readDevice(const Value &value, Path path, MemberProblem::Device &device) {
       .end();
 }
 
-bool readWay(const Value &value, Path path, MemberCost &way) {
+bool readWay(const json::Value &value, Path path, MemberCost &way) {
   return StrictFields(value, path)
       .read("way", ignored)
       .integer("devices", way.devices, 1)
@@ -76,12 +81,12 @@ struct ReadKind {
   ErrorRate rate;
 };
 
-bool readKind(const Value &value, Path path, ReadKind &kind) {
+bool readKind(const json::Value &value, Path path, ReadKind &kind) {
   StrictFields fields(value, path);
   fields.text("name", kind.kind.name).read("call", ignored, false);
   return readRate(fields, kind.rate)
       .list("on", kind.kind.ways,
-            [](const Value &v, Path p, std::vector<MemberCost> &ways) {
+            [](const json::Value &v, Path p, std::vector<MemberCost> &ways) {
               return StrictFields(v, p)
                   .read("device", ignored)
                   .read("reason", ignored, false)
@@ -91,7 +96,7 @@ bool readKind(const Value &value, Path path, ReadKind &kind) {
       .end();
 }
 
-bool readFacts(const Value &value, Path path, KindFacts &facts) {
+bool readFacts(const json::Value &value, Path path, KindFacts &facts) {
   struct Joint {
     std::vector<unsigned> kinds;
     ErrorRate rate;
@@ -100,26 +105,26 @@ bool readFacts(const Value &value, Path path, KindFacts &facts) {
   bool ok = StrictFields(value, path)
                 .flag("independent", facts.independent)
                 .list("joint", joint,
-                      [](const Value &v, Path p, Joint &one) {
+                      [](const json::Value &v, Path p, Joint &one) {
                         StrictFields fields(v, p);
-                        fields.read("members", [&](const Value &list, Path at) {
+                        fields.read("members", [&](const json::Value &list, Path at) {
                           return readCounts(list, at, one.kinds);
                         });
                         return readRate(fields, one.rate).end();
                       })
                 .read(
                     "votes",
-                    [&](const Value &v, Path p) {
+                    [&](const json::Value &v, Path p) {
                       std::vector<std::vector<int64_t>> patterns;
-                      auto row = [](const Value &list, Path at, std::vector<int64_t> &out) {
+                      auto row = [](const json::Value &list, Path at, std::vector<int64_t> &out) {
                         return StrictFields::readList(
-                            list, at, out, [](const Value &n, Path to, int64_t &number) {
+                            list, at, out, [](const json::Value &n, Path to, int64_t &number) {
                               return StrictFields::readInteger(n, to, number, 0, INT64_MAX);
                             });
                       };
                       bool read = StrictFields(v, p)
                                       .read("members",
-                                            [&](const Value &list, Path at) {
+                                            [&](const json::Value &list, Path at) {
                                               return readCounts(list, at, facts.table.kinds);
                                             })
                                       .integer("samples", facts.table.samples)
@@ -141,7 +146,7 @@ bool readFacts(const Value &value, Path path, KindFacts &facts) {
   return ok;
 }
 
-bool readSize(const Value &value, Path path, MembersOfSize &size) {
+bool readSize(const json::Value &value, Path path, MembersOfSize &size) {
   bool keeps = false, shown = false;
   MemberChoice choice;
   bool ok =
@@ -150,27 +155,28 @@ bool readSize(const Value &value, Path path, MembersOfSize &size) {
           .flag("keeps", keeps)
           .integer("ensembles", size.ensembles)
           .flag("proven", size.proven)
-          .read("bound", [&](const Value &v, Path p) { return readFinite(v, p, size.bound); })
+          .read("bound", [&](const json::Value &v, Path p) { return readFinite(v, p, size.bound); })
           .read(
               "members",
-              [&](const Value &v, Path p) {
+              [&](const json::Value &v, Path p) {
                 shown = true;
                 return readCounts(v, p, choice.counts);
               },
               false)
           .read(
-              "error", [&](const Value &v, Path p) { return readShare(v, p, choice.error); },
+              "error", [&](const json::Value &v, Path p) { return readShare(v, p, choice.error); },
               false)
           .read(
               "error_after_loss",
-              [&](const Value &v, Path p) { return readShare(v, p, choice.afterLoss); }, false)
+              [&](const json::Value &v, Path p) { return readShare(v, p, choice.afterLoss); },
+              false)
           .integer("step_time_ps", choice.time, 0, INT64_MAX, false)
           .number("energy_J", choice.joules, false)
           .integer("memory_bytes", choice.memory, 0, INT64_MAX, false)
           .number("price", choice.price, false)
           .list(
               "placement", choice.members,
-              [](const Value &v, Path p, PlacedMember &member) {
+              [](const json::Value &v, Path p, PlacedMember &member) {
                 return StrictFields(v, p)
                     .integer("member", member.kind, 0, 1 << 20)
                     .integer("device", member.device, 0, 1 << 20)
@@ -187,10 +193,10 @@ bool readSize(const Value &value, Path path, MembersOfSize &size) {
   return ok;
 }
 
-bool readClaim(const Value &value, Path path, EnsembleClaim &claim) {
+bool readClaim(const json::Value &value, Path path, EnsembleClaim &claim) {
   return StrictFields(value, path)
-      .read("members", [&](const Value &v, Path p) { return readCounts(v, p, claim.counts); })
-      .read("claim", [&](const Value &v, Path p) { return readVoteClaim(v, claim.claim, p); })
+      .read("members", [&](const json::Value &v, Path p) { return readCounts(v, p, claim.counts); })
+      .read("claim", [&](const json::Value &v, Path p) { return readVoteClaim(v, claim.claim, p); })
       .end();
 }
 
@@ -204,7 +210,7 @@ std::optional<MemberObjective> objectiveOf(llvm::StringRef word) {
 
 } // namespace
 
-bool readEnsemble(const Value &value, EnsemblePlan &plan, Path path) {
+bool readEnsemble(const json::Value &value, EnsemblePlan &plan, Path path) {
   std::vector<ReadKind> kinds;
   std::string metric;
   int64_t best = -1;
@@ -220,29 +226,29 @@ bool readEnsemble(const Value &value, EnsemblePlan &plan, Path path) {
           .text("ensemble", plan.name)
           .text("training", plan.train)
           .read("confidence",
-                [&](const Value &v, Path p) { return readShare(v, p, plan.confidence); })
+                [&](const json::Value &v, Path p) { return readShare(v, p, plan.confidence); })
           .integer("tests", plan.tests, 1)
           .integer("lost", plan.problem.lost, 0, 1 << 20)
           .text("metric", metric)
           .list("members", kinds, readKind)
           .list("devices", plan.problem.devices, readDevice)
-          .read("facts", [&](const Value &v, Path p) { return readFacts(v, p, plan.facts); })
+          .read("facts", [&](const json::Value &v, Path p) { return readFacts(v, p, plan.facts); })
           .list("sizes", plan.result.sizes, readSize)
           .read("least",
-                [&](const Value &v, Path p) { return readFinite(v, p, plan.result.bound); })
+                [&](const json::Value &v, Path p) { return readFinite(v, p, plan.result.bound); })
           .list("refused", plan.result.refused,
-                [](const Value &v, Path p, RefusedMembers &one) {
+                [](const json::Value &v, Path p, RefusedMembers &one) {
                   return StrictFields(v, p)
-                      .read("members", [&](const Value &list,
+                      .read("members", [&](const json::Value &list,
                                            Path at) { return readCounts(list, at, one.counts); })
-                      .read("error",
-                            [&](const Value &e, Path at) { return readShare(e, at, one.error); })
+                      .read("error", [&](const json::Value &e,
+                                         Path at) { return readShare(e, at, one.error); })
                       .end();
                 })
           .list("claims", plan.claims, readClaim)
           .read(
               "requirement",
-              [&](const Value &v, Path p) {
+              [&](const json::Value &v, Path p) {
                 return readShare(v, p, plan.problem.most.emplace());
               },
               false)

@@ -104,9 +104,10 @@ void addVerify(CLI::App &app, int &status) {
   CLI::App *command =
       app.add_subcommand("verify", "Check a plan and its certificate independently");
   command
-      ->add_option("plan", *path,
-                   "A folder that `accord compile`, `mine`, `vote` or `schedule` wrote, a plan.json, or "
-                   "a schedule in the plan dialect (.mlir)")
+      ->add_option(
+          "plan", *path,
+          "A folder that `accord compile`, `mine`, `vote` or `schedule` wrote, a plan.json, or "
+          "a schedule in the plan dialect (.mlir)")
       ->required();
   command->add_option("--solver", *solver,
                       "z3, cvc5 or the path of one, asked again what a solver said");

@@ -28,8 +28,8 @@ public:
       prove(claim);
     if (!out_.holds())
       return std::move(out_);
-    out_.checked.push_back(fmt::format("guaranteed errors of {} ensembles, by fractions",
-                                       proven_.size()));
+    out_.checked.push_back(
+        fmt::format("guaranteed errors of {} ensembles, by fractions", proven_.size()));
     for (const MembersOfSize &of : plan.result.sizes)
       if (const MemberChoice *shown = of.shown())
         guaranteed(*shown);
@@ -94,9 +94,9 @@ private:
     for (size_t i : rests) {
       const RefusedMembers &one = plan.result.refused[i];
       auto known = proven_.find(one.counts);
-      shown += none_.contains(one.counts) ||
-               (known != proven_.end() && tight_.contains(one.counts) &&
-                known->second > *plan.problem.most);
+      shown +=
+          none_.contains(one.counts) || (known != proven_.end() && tight_.contains(one.counts) &&
+                                         known->second > *plan.problem.most);
     }
     if (shown)
       out_.checked.push_back(fmt::format(
