@@ -141,8 +141,10 @@ struct ElaborateOptions {
   /// `TrainingJob::limits`.
   bool placement = false;
   std::string batch, microbatch, recompute, precision,
-      optimizer;        ///< as written on the command line; empty: not given
-  std::string metric;   ///< of mining: an expression, as written there
+      optimizer;      ///< as written on the command line; empty: not given
+  std::string metric; ///< of mining: an expression, as written there
+  bool prunes =
+      false; ///< what `sparsity for` says of the job is looked at; else it is assumed dense
   std::string ensemble; ///< --ensemble: which one, where a file has several
   std::string member;   ///< the job is the training of this kind of its members
 };
