@@ -50,6 +50,12 @@ struct TiledOperand {
   std::optional<KnownZeros> known;
   /// Blocks: lines of outputs that have the same zeros, and tiles along a line.
   int64_t sameOutputs = 1, sameTiles = 1;
+  struct {
+    int64_t outputs = 1, reduction = 1;
+  } block;
+  /// Of an operand that is skipped and has so many non-zeros anywhere: 0 where elements are drawn
+  /// each by itself.
+  int64_t elements = 0, nonZeros = 0;
   double density = 1; ///< of what a zero of it saves at all (1 where its zeros are not looked at)
 };
 

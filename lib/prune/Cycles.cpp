@@ -97,7 +97,15 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
       pattern.kind == ZeroPattern::Kind::Mask || pattern.kind == ZeroPattern::Kind::Banded;
   if (skipped)
     countZeros(result, pattern, shape, length, granule, direction);
+  if (pattern.kind == ZeroPattern::Kind::Unstructured && skipped && !pattern.independent &&
+      granule <= 1 &&
+      static_cast<double>(shape.outputs) * static_cast<double>(shape.reduction) < 0x1p40) {
+    result.elements = shape.outputs * shape.reduction;
+    result.nonZeros = std::llround(std::get<double>(density(pattern, shape)) *
+                                   static_cast<double>(result.elements));
+  }
   if (pattern.kind == ZeroPattern::Kind::Block && skipped) {
+    result.block = {pattern.blockRows, pattern.blockColumns};
     const int64_t across = along ? pattern.blockRows : pattern.blockColumns,
                   beside = along ? pattern.blockColumns : pattern.blockRows;
     result.sameOutputs = std::min(across, along ? shape.outputs : shape.reduction);
@@ -178,9 +186,8 @@ bool takes(const ZeroUse &use, const ZeroPattern &p) {
     return false;
   if (p.of % use.of == 0)
     return std::min(p.kept, use.of) <= use.kept;
-  const int64_t groups = use.of % p.of == 0
-                             ? use.of / p.of
-                             : use.of / p.of + 2; // that a group of the core's may touch
+  // Groups of the pattern that one of the core's may touch.
+  const int64_t groups = use.of % p.of == 0 ? use.of / p.of : (use.of - 2) / p.of + 2;
   return std::min(groups * p.kept, use.of) <= use.kept;
 }
 

@@ -52,72 +52,112 @@ int64_t countIn(const KnownZeros &a, int64_t line, const KnownZeros *b, int64_t 
   return count;
 }
 
-/// P(cycles of a unit <= a) for each count of the known operand's tile.
-using UnitTable = std::vector<std::vector<double>>;
+/// P(cycles of a unit <= a), from 0 on; certain beyond the end.
+using AtMost = std::vector<double>;
 
-UnitTable unitTable(const TileParts &random, int64_t slots) {
-  const int64_t length = total(random).most();
-  UnitTable table;
-  for (int64_t count = 0; count <= length; ++count) {
-    TilePart exactly{length, {}, 1};
-    exactly.of.probability.assign(static_cast<size_t>(length) + 1, 0.0);
-    exactly.of.probability[static_cast<size_t>(count)] = 1;
-    std::vector<double> sums = rounds(overlap({exactly}, random), slots).probability;
-    for (size_t a = 1; a < sums.size(); ++a)
-      sums[a] += sums[a - 1];
-    sums.back() = 1;
-    table.push_back(std::move(sums));
-  }
-  return table;
+AtMost atMost(const Occupancy &count, int64_t slots) {
+  AtMost sums = rounds(count, slots).probability;
+  for (size_t a = 1; a < sums.size(); ++a)
+    sums[a] += sums[a - 1];
+  sums.back() = 1;
+  return sums;
 }
 
-/// Cycles of groups of units whose known operand's tiles have these counts.
-class KnownGroups {
+void multiply(AtMost &all, const AtMost &one) {
+  if (all.size() < one.size())
+    all.resize(one.size(), 1.0);
+  for (size_t a = 0; a < one.size(); ++a)
+    all[a] *= one[a];
+}
+
+/// Units of one length of tile, by what is known of one operand's and random of the other's.
+class Units {
 public:
-  KnownGroups(const TiledOperand *random, int64_t slots) : slots_(slots) {
-    if (!random)
-      return;
-    whole_ = unitTable(random->whole, slots);
-    if (!random->rest.empty())
-      rest_ = unitTable(random->rest, slots);
+  Units(const TileParts &random, int64_t slots)
+      : slots_(slots), random_(total(random)), length_(random_.most()) {
+    for (int64_t count = 0; count <= length_; ++count) {
+      TilePart exactly{length_, {}, 1};
+      exactly.of.probability.assign(static_cast<size_t>(length_) + 1, 0.0);
+      exactly.of.probability[static_cast<size_t>(count)] = 1;
+      byCount_.push_back(atMost(overlap({exactly}, random), slots));
+    }
+    both_.resize(byCount_.size() * byCount_.size());
   }
 
-  /// A unit with `count` elements of the known operand, in a whole tile or in the last one.
-  void add(int64_t count, bool last) {
-    if (whole_.empty()) {
+  const AtMost &with(int64_t count) const { return byCount_[static_cast<size_t>(count)]; }
+
+  /// Units that share a random tile: the slowest of them.
+  AtMost sharing(const std::vector<int64_t> &counts) {
+    AtMost result(static_cast<size_t>((length_ + slots_ - 1) / slots_) + 1, 0.0);
+    for (int64_t b = 0; b <= length_; ++b) {
+      const double probability = random_.probability[static_cast<size_t>(b)];
+      if (probability <= 1e-18)
+        continue;
+      AtMost all(result.size(), 1.0);
+      for (int64_t count : counts) {
+        AtMost &one = both_[static_cast<size_t>(count * (length_ + 1) + b)];
+        if (one.empty())
+          one = atMost(hypergeometric(length_, count, b), slots_);
+        multiply(all, one);
+      }
+      for (size_t a = 0; a < result.size(); ++a)
+        result[a] += probability * all[a];
+    }
+    return result;
+  }
+
+private:
+  int64_t slots_;
+  Occupancy random_;
+  int64_t length_;
+  std::vector<AtMost> byCount_, both_;
+};
+
+/// Cycles of a group of units whose known operand's tiles have these counts.
+class KnownGroup {
+public:
+  /// `shared`: units of a group that look at the same tile share the random operand's.
+  KnownGroup(const TiledOperand *random, int64_t slots, bool shared)
+      : slots_(slots), shared_(shared) {
+    if (random)
+      whole_.emplace(random->whole, slots);
+    if (random && !random->rest.empty())
+      rest_.emplace(random->rest, slots);
+  }
+
+  /// A unit of tile `tile` with `count` elements of the known operand.
+  void add(int64_t tile, int64_t count, bool last) {
+    if (!whole_)
       most_ = std::max(most_, divideUp(count, slots_));
-      return;
-    }
-    const UnitTable &table = last ? rest_ : whole_;
-    const std::vector<double> &unit = table[static_cast<size_t>(count)];
-    // Beyond its end a unit is done for certain.
-    for (size_t a = 0; a < unit.size(); ++a) {
-      if (a == all_.size())
-        all_.push_back(1);
-      all_[a] *= unit[a];
-    }
+    else if (shared_)
+      counts_[{tile, last}].push_back(count);
+    else
+      multiply(all_, (last ? *rest_ : *whole_).with(count));
   }
 
   /// Mean and variance of the slowest unit's cycles.
   std::pair<double, double> finish() {
-    double mean = number(most_), square = 0;
-    if (!whole_.empty()) {
-      mean = 0;
-      for (size_t a = 0; a < all_.size(); ++a) {
-        mean += 1 - all_[a]; // sum of P(cycles > a)
-        square += (2 * static_cast<double>(a) + 1) * (1 - all_[a]);
-      }
+    for (const auto &[tile, counts] : counts_) {
+      Units &units = tile.second ? *rest_ : *whole_;
+      multiply(all_, counts.size() > 1 ? units.sharing(counts) : units.with(counts.front()));
     }
-    const double variance = whole_.empty() ? 0 : std::max(0.0, square - mean * mean);
+    double mean = number(most_), square = mean * mean;
+    for (size_t a = 0; a < all_.size(); ++a) { // sums of P(cycles > a)
+      mean += 1 - all_[a];
+      square += (2 * static_cast<double>(a) + 1) * (1 - all_[a]);
+    }
     most_ = 0;
     all_.clear();
-    return {mean, variance};
+    counts_.clear();
+    return {mean, std::max(0.0, square - mean * mean)};
   }
 
 private:
   int64_t slots_, most_ = 0;
-  UnitTable whole_, rest_;
-  std::vector<double> all_;
+  bool shared_;
+  std::optional<Units> whole_, rest_;
+  AtMost all_;
+  std::map<std::pair<int64_t, bool>, std::vector<int64_t>> counts_;
 };
 
 } // namespace
@@ -155,7 +195,10 @@ std::optional<CycleSum> knownLaneCycles(const SparseProduct &p, const SparseCore
   const int64_t rows = streaming.known ? p.rows : 1;
   const double alike = number(p.rows) / number(rows), words = number(divideUp(tile, 64) + 1),
                levels = random ? number(divideUp(tile, core.slots)) : 0;
-  if (number(rows) * number(p.columns) * number(tiles) * (words + levels) > kCounted ||
+  const bool shared = random && stationary.known && core.lanes > tiles;
+  if (number(rows) * number(p.columns) * number(tiles) *
+              (words + levels * (shared ? number(tile) : 1)) >
+          kCounted ||
       (random && std::pow(number(tile), 3) > kCounted))
     return std::nullopt;
 
@@ -164,12 +207,12 @@ std::optional<CycleSum> knownLaneCycles(const SparseProduct &p, const SparseCore
                sharing =
                    stationary.known ? groupsThatShare(inRow, tiles, core.lanes, 1) : number(p.rows);
   CycleSum result;
-  KnownGroups groups(random, core.slots);
+  KnownGroup group(random, core.slots, shared);
   double computed = 0;
   for (int64_t m = 0; m < rows; ++m) {
     int64_t units = 0, longest = 0;
     auto finish = [&] {
-      auto [mean, variance] = groups.finish();
+      auto [mean, variance] = group.finish();
       result.groups += alike;
       result.mean += alike * mean;
       result.variance += alike * sharing * variance;
@@ -185,7 +228,7 @@ std::optional<CycleSum> knownLaneCycles(const SparseProduct &p, const SparseCore
             : stationary.known ? countIn(*stationary.known, n, nullptr, 0, from, to)
                                : countIn(*streaming.known, m, nullptr, 0, from, to);
         computed += number(count);
-        groups.add(count, to - from < tile);
+        group.add(t, count, to - from < tile);
         longest = std::max(longest, divideUp(to - from, core.slots));
         if (++units == core.lanes)
           finish();

@@ -1,5 +1,6 @@
 // Dot products in lanes that wait for the slowest of them after each tile.
 #include "lib/prune/KnownZeros.h"
+#include "lib/prune/LaneGroups.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -174,38 +175,26 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
   const UnitCycles last =
       rest > 0 ? unitCycles(stationary.rest, streaming.rest, core.slots, both) : UnitCycles{};
 
-  // Units of one row of the result: n * tiles + t. `extra` units beyond whole rounds of all tiles
-  // take each a tile more.
-  struct Kind {
-    std::vector<Used> group;
-    double count = 0;
-  };
-  auto groupOf = [&](int64_t units, bool lastHasExtra) {
-    const int64_t each = units / tiles, extra = units % tiles, wholeTiles = tiles - (rest > 0);
-    const int64_t more = extra - (rest > 0 && lastHasExtra);
-    std::vector<Used> group = {{&whole, more, each + 1}, {&whole, wholeTiles - more, each}};
-    if (rest > 0)
-      group.push_back({&last, 1, each + lastHasExtra});
-    return group;
-  };
-  const auto units = static_cast<__int128>(p.columns) * tiles;
-  const auto fullGroups = units / core.lanes;
-  const auto left = static_cast<int64_t>(units % core.lanes);
-  // The last tile is in the window [start, start + extra), start = i * extra mod tiles, as often as
-  // i * extra passes a multiple.
-  const int64_t extra = core.lanes % tiles;
-  const double withLast = rest > 0 ? static_cast<double>(fullGroups * extra / tiles) : 0;
-  std::vector<Kind> kinds = {
-      {groupOf(core.lanes, true), withLast},
-      {groupOf(core.lanes, false), static_cast<double>(fullGroups) - withLast}};
-  if (left > 0)
-    kinds.push_back({groupOf(left, left % tiles > 0), 1});
-
-  const double inRow = static_cast<double>(fullGroups) + (left > 0 ? 1 : 0), rows = number(p.rows),
-               sharing = groupsThatShare(inRow, tiles, core.lanes, streaming.sameTiles) - 1;
+  // Units of one row of the result: n * tiles + t. In blocks many of them do the same.
   const bool blocks =
       stationary.sameOutputs * stationary.sameTiles * streaming.sameOutputs * streaming.sameTiles >
       1;
+  std::vector<LaneGroups> kinds;
+  if (blocks) {
+    const BlockExtent extent{stationary.block.outputs, both ? 1
+                                                       : stationary.skipped
+                                                           ? stationary.block.reduction
+                                                           : streaming.block.reduction};
+    kinds = blockedGroups(p.columns, p.depth, tile, core.lanes, extent);
+  }
+  if (kinds.empty())
+    kinds = laneGroups(p.columns, tiles, rest > 0, core.lanes);
+
+  double inRow = 0;
+  for (const LaneGroups &kind : kinds)
+    inRow += kind.count;
+  const double rows = number(p.rows),
+               sharing = groupsThatShare(inRow, tiles, core.lanes, streaming.sameTiles) - 1;
   const double sameStationary =
       std::min(inRow, blocks ? number(core.lanes) * number(stationary.sameOutputs) *
                                    number(2 * stationary.sameTiles - 1)
@@ -216,12 +205,25 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
   const Lanes lanes(stationary.skipped, streaming.skipped);
   const bool random =
       (stationary.skipped && !stationary.fixed) || (streaming.skipped && !streaming.fixed);
-  for (const Kind &kind : kinds) {
-    if (kind.count <= 0)
-      continue;
-    const Occupancy cycles = lanes.cycles(kind.group);
+  // Few elements: what one tile of a group has, the others have not.
+  const TiledOperand &only = stationary.skipped ? stationary : streaming;
+  for (const LaneGroups &kind : kinds) {
+    std::vector<Used> group;
+    std::vector<int64_t> lengths;
+    for (const AlikeTiles &each : kind.tiles) {
+      group.push_back({each.last ? &last : &whole, each.tiles, each.units});
+      if (!both && only.elements > 0 && each.units > 0)
+        for (int64_t i = 0;
+             i < each.tiles * (stationary.skipped ? each.units : 1) && lengths.size() <= 4096; ++i)
+          lengths.push_back(group.back().unit->length);
+    }
+    Occupancy cycles = lanes.cycles(group);
+    if (auto together = drawnTogether(only.elements, only.nonZeros, lengths, core.slots);
+        !together.empty())
+      for (size_t a = 0; a < cycles.probability.size(); ++a)
+        cycles.probability[a] = together[a] - (a > 0 ? together[a - 1] : 0);
     double dense = 0;
-    for (const Used &used : kind.group)
+    for (const Used &used : group)
       if (used.tiles > 0 && used.units > 0)
         dense = std::max(dense, number(used.unit->levels));
     result.groups += rows * kind.count;
@@ -234,8 +236,8 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
     double ofStationary = stationary.skipped ? variance : 0,
            ofStreaming = streaming.skipped ? variance : 0;
     if (both && !blocks) {
-      ofStationary = lanes.shared(kind.group, true, variance);
-      ofStreaming = lanes.shared(kind.group, false, variance);
+      ofStationary = lanes.shared(group, true, variance);
+      ofStreaming = lanes.shared(group, false, variance);
     }
     result.variance +=
         rows * kind.count *

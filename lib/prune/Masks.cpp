@@ -37,16 +37,29 @@ std::vector<int64_t> dimsOf(const LoopTensor &tensor, const std::vector<Loop> &d
   return dims;
 }
 
-/// Of a layer's operation "x", also its gradients "x.data_gradient" and "x.weight_gradient".
-std::map<std::string, double> densitiesByName(const WorkGraph &graph,
-                                              const std::vector<MaskedLayer> &layers,
-                                              const std::vector<double> &densities) {
-  std::map<std::string, double> byName;
-  for (size_t i = 0; i < layers.size() && i < densities.size(); ++i)
-    for (const char *suffix : {"", ".data_gradient", ".weight_gradient", ".recompute"})
-      byName[graph.operations[layers[i].operation].name + suffix] = densities[i];
-  return byName;
-}
+/// Densities of the layers' own operations and of those that are named after one: "x",
+/// "x.data_gradient".
+class Densities {
+public:
+  Densities(const WorkGraph &graph, const std::vector<MaskedLayer> &layers,
+            const std::vector<double> &densities) {
+    for (size_t i = 0; i < layers.size() && i < densities.size(); ++i)
+      byName_[graph.operations[layers[i].operation].name] = densities[i];
+  }
+  /// 1 of what is no contraction of a layer.
+  double of(const Operation &op) const {
+    if (!op.contraction)
+      return 1;
+    for (size_t end = op.name.size(); end != std::string::npos && end > 0;
+         end = op.name.rfind('.', end - 1))
+      if (auto layer = byName_.find(op.name.substr(0, end)); layer != byName_.end())
+        return layer->second;
+    return 1;
+  }
+
+private:
+  std::map<std::string, double> byName_;
+};
 
 double flopsOf(const WorkGraph &graph, OperationId id) {
   return static_cast<double>(graph.operations[id].flops) *
@@ -123,7 +136,7 @@ std::variant<std::vector<double>, Issue> uniformDensities(const std::vector<Mask
 
 MaskedFlops inferenceFlops(const WorkGraph &graph, const std::vector<MaskedLayer> &layers,
                            const std::vector<double> &densities) {
-  const auto byName = densitiesByName(graph, layers, densities);
+  const Densities left(graph, layers, densities);
   MaskedFlops flops;
   for (OperationId id = 0; id < graph.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
@@ -135,25 +148,23 @@ MaskedFlops inferenceFlops(const WorkGraph &graph, const std::vector<MaskedLayer
       for (const Loop &loop : op.domain)
         each *= static_cast<double>(loop.extent);
     }
-    auto layer = byName.find(op.name);
     flops.dense += each;
-    flops.masked += each * (layer == byName.end() ? 1 : layer->second);
+    flops.masked += each * left.of(op);
   }
   return flops;
 }
 
 MaskedFlops trainingFlops(const WorkGraph &graph, const std::vector<MaskedLayer> &layers,
                           const std::vector<double> &densities, bool contractionsAlone) {
-  const auto byName = densitiesByName(graph, layers, densities);
+  const Densities left(graph, layers, densities);
   MaskedFlops flops;
   for (OperationId id = 0; id < graph.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
     if (op.body != kNone || (contractionsAlone && !op.contraction))
       continue;
     const double each = flopsOf(graph, id);
-    auto layer = op.contraction ? byName.find(op.name) : byName.end();
     flops.dense += each;
-    flops.masked += each * (layer == byName.end() ? 1 : layer->second);
+    flops.masked += each * left.of(op);
   }
   return flops;
 }

@@ -25,12 +25,24 @@ int64_t between(Random &random, int64_t low, int64_t high) {
   return low + static_cast<int64_t>(random.below(static_cast<size_t>(high - low + 1)));
 }
 
-int64_t extent(Random &random, int64_t most) { // log-uniform
+int64_t extent(Random &random, int64_t least, int64_t most) { // log-uniform
   double share = static_cast<double>(random.below(1 << 20)) / (1 << 20);
-  return static_cast<int64_t>(std::pow(static_cast<double>(most), share));
+  return static_cast<int64_t>(
+      static_cast<double>(least) *
+      std::pow(static_cast<double>(most) / static_cast<double>(least), share));
 }
 
-ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
+/// A divisor of `tile` or, sometimes, any number up to `most`.
+int64_t groupLength(Random &random, int64_t tile, int64_t most, bool whole) {
+  std::vector<int64_t> fits;
+  for (int64_t length = 1; length <= most; ++length)
+    if (!whole || tile % length == 0)
+      fits.push_back(length);
+  return random.pick(fits);
+}
+
+/// `whole`: tiles are whole groups, windows and blocks.
+ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction, int64_t tile, bool whole) {
   ZeroPattern p;
   p.density = static_cast<double>(between(random, 5, 100)) / 100;
   switch (random.below(10)) {
@@ -38,13 +50,14 @@ ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
     return p;
   case 1:
     p.kind = Kind::Structured;
-    p.of = between(random, 2, 8), p.kept = between(random, 1, p.of);
+    p.of = groupLength(random, tile, 8, whole), p.kept = between(random, 1, p.of);
     p.transposable = random.percent(30);
     p.along = random.percent(70) ? ZeroPattern::Along::Reduction : ZeroPattern::Along::Output;
     break;
   case 2:
     p.kind = Kind::Block;
-    p.blockRows = between(random, 1, 4), p.blockColumns = between(random, 1, 8);
+    p.blockRows = groupLength(random, tile, 4, whole);
+    p.blockColumns = groupLength(random, tile, 8, whole);
     p.independent = random.percent(50);
     break;
   case 3:
@@ -53,7 +66,7 @@ ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
     break;
   case 4: {
     p.kind = Kind::Histogram;
-    p.window = between(random, 1, 9);
+    p.window = groupLength(random, tile, 9, whole);
     p.histogram.resize(static_cast<size_t>(p.window + 1));
     double sum = 0;
     for (double &share : p.histogram)
@@ -285,51 +298,54 @@ Agreement compare(int64_t cases, uint64_t seed, const std::function<Case(Random 
   return all;
 }
 
-SparseProduct product(Random &random, int64_t most, int64_t places) {
-  SparseProduct p;
+/// Products of 16 to 400 in each dimension; `places` multiply-accumulates at most.
+void drawProduct(Random &random, int64_t places, bool whole, Case &c) {
+  SparseProduct &p = c.product;
   do {
-    p.rows = extent(random, most), p.columns = extent(random, most);
-    p.depth = extent(random, most);
-  } while (p.rows * p.columns * p.depth > places || p.rows * p.columns * p.depth < 2000);
-  p.stationary = pattern(random, p.columns, p.depth);
-  p.streaming = pattern(random, p.rows, p.depth);
+    p.rows = extent(random, 16, 400), p.columns = extent(random, 16, 400);
+    p.depth = extent(random, 16, 400);
+  } while (p.rows * p.columns * p.depth > places);
+  p.stationary = pattern(random, p.columns, p.depth, c.core.tile, whole);
+  p.streaming = pattern(random, p.rows, p.depth, c.core.tile, whole);
   for (SparseFormat *format : {&p.stationaryFormat, &p.streamingFormat})
     format->kind = random.percent(10) ? Format::Dense : Format::Bitmask;
   p.elementBits = random.percent(50) ? 8 : 16;
-  return p;
+}
+
+Case dotProducts(Random &random, bool whole) {
+  Case c;
+  c.core.stationary = use(random), c.core.streaming = use(random);
+  c.core.tile = extent(random, 1, 100), c.core.slots = extent(random, 1, 8);
+  c.core.lanes = extent(random, 1, 32);
+  c.core.setupCycles = static_cast<double>(random.percent(20) ? between(random, 1, 100) : 0);
+  c.array.perCycle = static_cast<double>(c.core.lanes * c.core.slots);
+  drawProduct(random, 200'000, whole, c);
+  return c;
+}
+
+Case outerProducts(Random &random, bool whole) {
+  Case c;
+  c.core.stationary = use(random), c.core.streaming = use(random);
+  c.core.stationary.granule = c.core.streaming.granule = 1;
+  c.core.tile = between(random, 1, 64);
+  c.array.outerStationary = between(random, 1, 16), c.array.outerStreaming = between(random, 1, 16);
+  c.array.perCycle = static_cast<double>(c.array.outerStationary * c.array.outerStreaming);
+  drawProduct(random, 200'000, whole, c);
+  return c;
 }
 
 TEST(SparseArray, DotProductsInLanes) {
-  compare(600, 1, [](Random &random) {
-    Case c;
-    c.product = product(random, 300, 300'000);
-    c.core.stationary = use(random), c.core.streaming = use(random);
-    c.core.tile = extent(random, 100), c.core.slots = extent(random, 8);
-    c.core.lanes = extent(random, 32);
-    c.core.setupCycles = static_cast<double>(random.percent(20) ? between(random, 1, 100) : 0);
-    c.array.perCycle = static_cast<double>(c.core.lanes * c.core.slots);
-    return c;
-  });
+  compare(600, 1, [](Random &random) { return dotProducts(random, true); });
 }
 
 TEST(SparseArray, OuterProducts) {
-  compare(250, 2, [](Random &random) {
-    Case c;
-    c.product = product(random, 300, 300'000);
-    c.core.stationary = use(random), c.core.streaming = use(random);
-    c.core.stationary.granule = c.core.streaming.granule = 1;
-    c.core.tile = between(random, 1, 64);
-    c.array.outerStationary = between(random, 1, 16),
-    c.array.outerStreaming = between(random, 1, 16);
-    c.array.perCycle = static_cast<double>(c.array.outerStationary * c.array.outerStreaming);
-    return c;
-  });
+  compare(250, 2, [](Random &random) { return outerProducts(random, true); });
 }
 
 TEST(SparseArray, StructuredWeights) {
   compare(150, 3, [](Random &random) {
     Case c;
-    c.product = product(random, 300, 1'000'000);
+    drawProduct(random, 1'000'000, true, c);
     ZeroUse &w = c.core.stationary;
     w.mode = Mode::Skip, w.compress = true;
     w.of = between(random, 2, 8), w.kept = between(random, 1, w.of - 1);
@@ -340,7 +356,7 @@ TEST(SparseArray, StructuredWeights) {
     int64_t whole = std::max(c.core.tile, w.of);
     c.product.depth = (c.product.depth + whole - 1) / whole * whole;
     c.product.stationary = stored;
-    c.product.streaming = pattern(random, c.product.rows, c.product.depth);
+    c.product.streaming = pattern(random, c.product.rows, c.product.depth, c.core.tile, false);
     c.product.stationaryFormat = {.kind = Format::Structured, .kept = w.kept, .of = w.of};
     c.core.streaming.mode = random.percent(50) ? Mode::Gate : Mode::None;
     c.array.perCycle = static_cast<double>(between(random, 1, 64));

@@ -1,5 +1,6 @@
 // Densities by layer, and published ratios of work, from the catalogue's network.
 #include "lib/prune/Masks.h"
+#include "lib/prune/TrainingZeros.h"
 #include "test/unit/CatalogueWork.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -86,6 +87,24 @@ TEST(ZerosMasks, TheStepOfTheGraph) {
   EXPECT_GT(all.dense, alone.dense);
   EXPECT_GT(all.ratio(), alone.ratio()); // what no mask touches stays
   EXPECT_EQ(hundredths(all.ratio()), 42);
+}
+
+TEST(ZerosMasks, GradientsFollowTheirLayer) {
+  // Without any weights what is left is attention's products of activations, forward and backward;
+  // the table that is looked up and then multiplied with has a gradient of its own name.
+  auto work = test::ofCatalogue("gpt2.dnn", "gpt2", "a100_80g", 1);
+  ASSERT_TRUE(work);
+  auto layers = maskedLayers(work->first);
+  double left = 0;
+  for (OperationId id = 0; id < work->first.operations.size(); ++id) {
+    const Operation &op = work->first.operations[id];
+    if (op.contraction && op.body == kNone && !productOf(work->first, op))
+      left += static_cast<double>(op.flops) * static_cast<double>(work->first.executions(id));
+  }
+  EXPECT_GT(left, 0);
+  EXPECT_EQ(
+      trainingFlops(work->first, layers, std::vector<double>(layers.size(), 0.0), true).masked,
+      left);
 }
 
 MaskedLayer layer(std::vector<int64_t> dims, double count = 1) {
