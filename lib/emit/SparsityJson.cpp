@@ -236,21 +236,24 @@ SparsitySums sumsOf(const PrunePlan &plan) {
 }
 
 json::Value toJson(const SparsityPlan &plan) {
-  json::Object document{{"command", "prune"},
-                        {"version", plan.version},
-                        {"status", "done"},
-                        {"training", jsonString(plan.training)},
-                        {"model", jsonString(plan.model)},
-                        {"machine", jsonString(plan.machine)},
-                        {"objective", plan.objective},
-                        {"batch", plan.batch},
-                        {"microbatch", plan.microbatch},
-                        {"confidence", plan.confidence},
-                        {"gap", plan.selection().gap()},
-                        {"proven", plan.selection().proven()},
-                        {"assumptions", strings(plan.assumptions)},
-                        {"problem", toJson(plan.problem())},
-                        {"answer", toJson(plan.selection())}};
+  json::Object document{
+      {"command", "prune"},
+      {"version", plan.version},
+      {"status", "done"},
+      {"training", jsonString(plan.training)},
+      {"model", jsonString(plan.model)},
+      {"machine", jsonString(plan.machine)},
+      {"objective", plan.objective},
+      {"batch", plan.batch},
+      {"microbatch", plan.microbatch},
+      {"confidence", plan.confidence},
+      {"gap", plan.selection().gap()},
+      {"proven", plan.selection().proven()},
+      {"assumptions", strings(plan.assumptions)},
+      {"left_out", list(plan.notShown(),
+                        [](const Refusal &refusal) { return jsonString(refusal.issue.message); })},
+      {"problem", toJson(plan.problem())},
+      {"answer", toJson(plan.selection())}};
   if (plan.step)
     document["step"] = toJson(*plan.step);
   if (plan.pipeline)
