@@ -226,6 +226,13 @@ SparseCase structuredProducts(Random &random) {
     c.array.stationaryWords = static_cast<double>(between(random, 0, 16));
     c.core.metadataBits = static_cast<double>(between(random, 0, 3));
     c.core.wordsPerCycle = static_cast<double>(between(random, 1, 2 * step + 16));
+    // Where a memory is about as fast as what is asked of it at random, the depth of the buffer
+    // decides.
+    auto words = static_cast<int64_t>(c.array.stationaryWords);
+    if (c.core.streaming.compress)
+      c.core.wordsPerCycle = static_cast<double>(
+          random.percent(30) ? 2 * (words + step)
+                             : between(random, 1, std::max<int64_t>(1, words * 4 / 5)));
   }
   return c;
 }

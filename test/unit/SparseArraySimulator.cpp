@@ -175,6 +175,19 @@ std::vector<double> streamedTiles(const SparseMask &streams, int64_t depth,
   return words;
 }
 
+/// Words of a step when all tiles come in order, each for as long as any other.
+double streamed(const std::vector<double> &words, int64_t step, int64_t steps) {
+  auto tiles = static_cast<int64_t>(words.size());
+  double sum = 0;
+  // In parts of which there are so many in a tile and so many in a step.
+  for (int64_t at = step * tiles, end = at + tiles; at < end;) {
+    int64_t tile = at / steps, to = std::min(end, (tile + 1) * steps);
+    sum += static_cast<double>(to - at) * words[static_cast<size_t>(tile)];
+    at = to;
+  }
+  return sum / static_cast<double>(tiles);
+}
+
 } // namespace
 
 SparseRun step(const MaskedProduct &product, const LaneArray &array) {
@@ -251,10 +264,9 @@ SparseRun step(const MaskedProduct &product, const StructuredArray &array) {
   for (; done < steps; ++counted.cycles) {
     double budget = array.wordsPerCycle;
     while (there < steps && there < done + array.ahead) {
-      // Each tile as often as any other.
-      auto tile = static_cast<size_t>(there) * words.size() / static_cast<size_t>(steps);
-      double missing = (kept + words[tile]) * (there + 1 < steps ? 1 : lastStep) - arrived;
-      if (array.wordsPerCycle > 0 && missing > budget) {
+      double missing =
+          (kept + streamed(words, there, steps)) * (there + 1 < steps ? 1 : lastStep) - arrived;
+      if (array.wordsPerCycle > 0 && missing > budget + 1e-6) { // more than rounding
         arrived += budget;
         break;
       }
