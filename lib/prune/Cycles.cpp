@@ -212,9 +212,8 @@ bool takes(const ZeroUse &use, const ZeroPattern &p) {
     return false;
   if (p.of % use.of == 0)
     return std::min(p.kept, use.of) <= use.kept;
-  const int64_t groups = use.of % p.of == 0
-                             ? use.of / p.of
-                             : use.of / p.of + 2; // that a group of the core's may touch
+  // Groups of the pattern that one of the core's may touch.
+  const int64_t groups = use.of % p.of == 0 ? use.of / p.of : (use.of - 2) / p.of + 2;
   return std::min(groups * p.kept, use.of) <= use.kept;
 }
 

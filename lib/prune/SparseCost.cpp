@@ -15,8 +15,9 @@ using Mode = ZeroUse::Mode;
 struct Operand {
   GemmOperand of = GemmOperand::Weights;
   ZeroPattern pattern; ///< as this product sees it
+  ZeroPattern stored;  ///< as it lies in memory
   SparseFormat format;
-  OperandShape shape;
+  OperandShape shape; ///< as stored
   int64_t bits = 16;
   std::vector<double> bytes;                   ///< dense, by memory
   double whole = 0;                            ///< each element once
@@ -90,8 +91,7 @@ const OperandZeros &zerosOf(GemmOperand operand, const LinearZeros &zeros) {
 }
 
 std::optional<Issue> addStored(Operand &operand, const ZeroUse &use, double confidence) {
-  auto stored =
-      storedBits(operand.pattern, operand.format, operand.shape, operand.bits, confidence);
+  auto stored = storedBits(operand.stored, operand.format, operand.shape, operand.bits, confidence);
   if (auto *issue = std::get_if<Issue>(&stored))
     return std::move(*issue);
   const auto &bits = std::get<StoredBits>(stored);
@@ -223,8 +223,11 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   Both both;
   auto fill = [&](Operand &operand, GemmOperand of, size_t tensor, int64_t outputs, int64_t bits) {
     operand.of = of;
-    operand.shape = {outputs, product->depth};
-    operand.pattern = fitting(patternIn(op.phase, of, zeros), operand.shape);
+    const OperandShape seen{outputs, product->depth};
+    const bool turned = isTransposedIn(op.phase, of);
+    operand.shape = turned ? OperandShape{seen.reduction, seen.outputs} : seen;
+    operand.pattern = fitting(patternIn(op.phase, of, zeros), seen);
+    operand.stored = fitting(zerosOf(of, zeros).pattern, operand.shape);
     operand.format = zerosOf(of, zeros).format;
     operand.bits = bits;
     operand.bytes = traffic[tensor];
@@ -248,7 +251,10 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   p.elementBits = both.stationary.bits;
   const double setup = sparse.setupCycles;
   sparse.setupCycles = 0;
-  auto counted = productCycles(p, sparse, productArray(machine, dense), confidence);
+  ProductArray array = productArray(machine, dense);
+  if (sparse.stationary.of > 0 || sparse.streaming.of > 0)
+    array.perCycle = 1; // nothing is random: the share of the time, not rounded to whole cycles
+  auto counted = productCycles(p, sparse, array, confidence);
   if (auto *issue = std::get_if<Issue>(&counted)) {
     issue->location = op.location;
     return std::move(*issue);
@@ -287,7 +293,7 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   for (Operand *operand : {&both.stationary, &both.streaming}) {
     const bool first = (op.phase == Phase::Forward && operand->of != GemmOperand::Gradients) ||
                        (op.phase == Phase::DataGradient && operand->of == GemmOperand::Gradients);
-    auto change = maskChange(operand->of, {operand->pattern, operand->format}, operand->shape,
+    auto change = maskChange(operand->of, {operand->stored, operand->format}, operand->shape,
                              operand->bits, confidence);
     if (auto *bits = std::get_if<MaskChange>(&change); bits && first) {
       double elements = static_cast<double>(operand->shape.outputs) *

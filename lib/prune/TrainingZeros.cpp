@@ -75,11 +75,14 @@ ZeroPattern transposed(const ZeroPattern &p) {
   return turned;
 }
 
+bool isTransposedIn(Phase phase, GemmOperand operand) {
+  return (phase == Phase::DataGradient && operand == GemmOperand::Weights) ||
+         phase == Phase::WeightGradient;
+}
+
 ZeroPattern patternIn(Phase phase, GemmOperand operand, const LinearZeros &zeros) {
   const ZeroPattern &pattern = zerosOf(operand, zeros).pattern;
-  bool turned = (phase == Phase::DataGradient && operand == GemmOperand::Weights) ||
-                phase == Phase::WeightGradient;
-  return turned ? transposed(pattern) : pattern;
+  return isTransposedIn(phase, operand) ? transposed(pattern) : pattern;
 }
 
 std::variant<PhaseShares, Issue> workShares(const LinearZeros &zeros, const SparseCore &core,

@@ -31,6 +31,9 @@ PhaseOperands operandsIn(Phase); ///< of Forward, Recompute, DataGradient, Weigh
 /// (both, if transposable), a histogram's windows are across (its density is left, anywhere),
 /// blocks and masks turn.
 ZeroPattern transposed(const ZeroPattern &);
+/// Whether a phase's product sees an operand transposed: weights in the data gradient, both
+/// operands in the weight gradient.
+bool isTransposedIn(Phase, GemmOperand);
 /// An operand's zeros as the product of a phase sees them.
 ZeroPattern patternIn(Phase, GemmOperand, const LinearZeros &);
 

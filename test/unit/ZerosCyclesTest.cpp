@@ -5,6 +5,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 #include <random>
 
 using namespace accord;
@@ -147,6 +148,31 @@ TEST(ZerosCycles, OnlyWhatACoreTakes) {
   ProductCycles found = cycles(p, structuredCore(2, 4, 0));
   EXPECT_EQ(found.mean, found.dense);
   EXPECT_EQ(found.active, 1);
+}
+
+TEST(ZerosCycles, WhatIsTakenNeverHasMore) {
+  // Every row of groups of a pattern, cut into the core's groups.
+  for (int64_t of : {2, 3, 4, 6, 8})
+    for (int64_t kept = 1; kept <= of; ++kept)
+      for (int64_t coreOf : {2, 3, 4, 6, 8}) {
+        const int64_t length = std::lcm(of, coreOf);
+        int64_t most = 0;
+        for (int64_t start = 0; start < length; start += coreOf) {
+          int64_t here = 0; // non-zeros crowd into this group of the core's
+          for (int64_t group = start / of * of; group < start + coreOf; group += of)
+            here += std::min(kept, std::min(group + of, start + coreOf) - std::max(group, start));
+          most = std::max(most, here);
+        }
+        for (int64_t coreKept = 1; coreKept <= coreOf; ++coreKept) {
+          ZeroUse use;
+          use.kept = coreKept;
+          use.of = coreOf;
+          if (takes(use, structured(kept, of)))
+            EXPECT_LE(most, coreKept) << kept << ":" << of << " on " << coreKept << ":" << coreOf;
+          else if (of % coreOf == 0 || coreOf % of == 0) // exact where groups do not cross
+            EXPECT_GT(most, coreKept) << kept << ":" << of << " on " << coreKept << ":" << coreOf;
+        }
+      }
 }
 
 TEST(ZerosCycles, OneElementMeetsNonZerosOnly) {
