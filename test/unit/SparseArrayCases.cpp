@@ -175,7 +175,7 @@ SparseCase dotProducts(Random &random, const SparseDraw &draw) {
   c.core.setupCycles = static_cast<double>(random.percent(20) ? between(random, 1, 100) : 0);
   c.array.perCycle =
       static_cast<double>(c.core.lanes * c.core.slots * between(random, 1, draw.engines));
-  drawProduct(random, 120'000, draw.aligned, c);
+  drawProduct(random, 60'000, draw.aligned, c);
   return c;
 }
 
@@ -188,7 +188,7 @@ SparseCase outerProducts(Random &random, const SparseDraw &draw) {
   c.array.outerStreaming = between(random, 1, 16);
   c.array.perCycle = static_cast<double>(c.array.outerStationary * c.array.outerStreaming *
                                          between(random, 1, draw.engines));
-  drawProduct(random, 120'000, draw.aligned, c);
+  drawProduct(random, 60'000, draw.aligned, c);
   return c;
 }
 
@@ -201,7 +201,7 @@ SparseCase structuredProducts(Random &random) {
   stored.kind = Kind::Structured;
   stored.of = w.of, stored.kept = between(random, 1, w.kept);
   c.core.tile = random.percent(50) ? 1 : w.of * between(random, 1, 8);
-  drawProduct(random, 500'000, false, c);
+  drawProduct(random, 300'000, false, c);
   SparseProduct &p = c.product;
   // What is short of a whole tile is full of zeros that nobody stored; only the dense form of the
   // other operand has them.
