@@ -118,6 +118,13 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
 
 /// Share of a tile's places at which something is computed, over whole lines.
 double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
+  if (operand.known) {
+    double places = 0;
+    for (uint64_t word : operand.known->bits)
+      places += std::popcount(word);
+    return places / static_cast<double>(operand.known->lines) /
+           static_cast<double>(operand.known->length);
+  }
   const int64_t length = std::min(tile, line);
   double sum = static_cast<double>(line / length) * total(operand.whole).mean();
   if (line % length > 0)
@@ -125,9 +132,10 @@ double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
   return sum / static_cast<double>(line);
 }
 
-/// Cycles at N:M: nothing of it is random.
+/// Cycles at N:M: nothing of it is random but the size of the other operand, where it is
+/// compressed.
 ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core,
-                               const ProductArray &array, bool stationary) {
+                               const ProductArray &array, bool stationary, double confidence) {
   const ZeroUse &use = stationary ? core.stationary : core.streaming;
   const SparseFormat &kept = stationary ? p.stationaryFormat : p.streamingFormat,
                      &other = stationary ? p.streamingFormat : p.stationaryFormat;
@@ -141,28 +149,46 @@ ProductCycles structuredCycles(const SparseProduct &p, const SparseCore &core,
   double position = kept.kind == SparseFormat::Kind::RunLength
                         ? static_cast<double>(kept.coordinateBits)
                         : static_cast<double>(std::bit_width(static_cast<uint64_t>(use.of - 1)));
-  double ofOther = 1; // share of its dense words
+  // What the other operand's words are of its dense ones: on average, with the confidence, at most.
+  double mean = 1, quantile = 1, most = 1;
   if (otherUse.compress && other.kind != SparseFormat::Kind::Dense) {
     OperandShape shape{stationary ? p.rows : p.columns, p.depth};
-    auto stored = storedBits(otherPattern, other, shape, p.elementBits, 0.5);
-    if (auto *size = std::get_if<StoredBits>(&stored))
-      ofOther = size->mean / size->dense;
+    auto stored = storedBits(otherPattern, other, shape, p.elementBits, confidence);
+    if (auto *size = std::get_if<StoredBits>(&stored)) {
+      mean = size->mean / size->dense;
+      quantile = size->quantile / size->dense;
+      most = quantile;
+    }
   }
-  const double words = array.stationaryWords * (1 + (position + core.metadataBits) / bits),
-               demand = words + static_cast<double>(step) * ofOther;
-  const double wait = core.wordsPerCycle > 0 ? std::max(1.0, demand / core.wordsPerCycle) : 1.0;
+  if (quantile != 1) {
+    auto full = storedBits(ZeroPattern{}, other, {1, p.depth}, p.elementBits, confidence);
+    if (auto *size = std::get_if<StoredBits>(&full))
+      most = std::max(quantile, size->mean / size->dense);
+  }
+  auto demand = [&](double ofOther) {
+    return array.stationaryWords * (1 + (position + core.metadataBits) / bits) +
+           static_cast<double>(step) * ofOther;
+  };
+  auto wait = [&](double ofOther) {
+    return core.wordsPerCycle > 0 ? std::max(1.0, demand(ofOther) / core.wordsPerCycle) : 1.0;
+  };
   const double share = static_cast<double>(use.kept) / static_cast<double>(use.of);
   ProductCycles result;
   result.dense = std::ceil(outputs * static_cast<double>(p.depth) / array.perCycle);
-  const double cycles = outputs * padded * static_cast<double>(use.kept) /
-                        static_cast<double>(use.of) / array.perCycle * wait;
-  result.mean = result.quantile = result.most = std::ceil(cycles * (1 - 1e-13)) + core.setupCycles;
+  auto cycles = [&](double ofOther) {
+    const double whole = outputs * padded * static_cast<double>(use.kept) /
+                         static_cast<double>(use.of) / array.perCycle * wait(ofOther);
+    return std::ceil(whole * (1 - 1e-13)) + core.setupCycles;
+  };
+  result.mean = cycles(mean);
+  result.quantile = cycles(quantile);
+  result.most = cycles(most);
   result.active = share * padded / static_cast<double>(p.depth);
   result.formula = fmt::format("{} * {} * {:.0f} * {} / {} / {:.6g} * {:.6g}", p.rows, p.columns,
-                               padded, use.kept, use.of, array.perCycle, wait);
-  if (wait > 1)
-    result.formula += fmt::format(" (it asks for {:.6g} words a cycle and gets {:.6g})", demand,
-                                  core.wordsPerCycle);
+                               padded, use.kept, use.of, array.perCycle, wait(mean));
+  if (wait(mean) > 1)
+    result.formula += fmt::format(" (it asks for {:.6g} words a cycle and gets {:.6g})",
+                                  demand(mean), core.wordsPerCycle);
   return result;
 }
 
@@ -210,7 +236,7 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
     notZero = knownOverlap(p).value_or(notZero);
   ProductCycles result;
   if ((stationary && core.stationary.of > 0) || (streaming && core.streaming.of > 0)) {
-    result = structuredCycles(p, core, array, stationary && core.stationary.of > 0);
+    result = structuredCycles(p, core, array, stationary && core.stationary.of > 0, confidence);
   } else {
     const bool outer = array.outerStationary > 0;
     const TileDirection direction = outer ? TileDirection::Output : TileDirection::Reduction;

@@ -59,6 +59,25 @@ Amount nonZeros(const ZeroPattern &p, OperandShape shape, double density, double
         drawn(window, number(shape.outputs) * divideUp(shape.reduction, p.window), 1, confidence);
     return {density * n, std::min(n, amount.quantile)};
   }
+  // What the last group or block of a line holds is drawn, where it is not a whole one.
+  if (p.kind == Pattern::Structured) {
+    const bool along = p.along == ZeroPattern::Along::Reduction;
+    const int64_t length = along ? shape.reduction : shape.outputs, rest = length % p.of;
+    const double lines = number(along ? shape.outputs : shape.reduction),
+                 whole = lines * number(length / p.of) * number(p.kept);
+    if (p.transposable)
+      return {density * n, std::min(n, whole + lines * number(std::min(p.kept, rest)))};
+    if (rest > 0)
+      return {density * n,
+              whole + drawn(hypergeometric(p.of, p.kept, rest), lines, 1, confidence).quantile};
+  }
+  if (p.kind == Pattern::Block &&
+      (shape.outputs % p.blockRows > 0 || shape.reduction % p.blockColumns > 0)) {
+    const double blocks =
+        divideUp(shape.outputs, p.blockRows) * divideUp(shape.reduction, p.blockColumns);
+    return {density * n, std::min(n, std::ceil(density * blocks - 1e-9) * number(p.blockRows) *
+                                         number(p.blockColumns))};
+  }
   return {density * n, density * n};
 }
 

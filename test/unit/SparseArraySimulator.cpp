@@ -37,7 +37,7 @@ SparseMask seenBy(const LaneUse &use, const SparseMask &mask, int64_t tile) {
 
 /// Places of a tile of one result that take a slot, and of these, those whose multiplier moves.
 struct Places {
-  int64_t taken = 0, active = 0;
+  int32_t taken = 0, active = 0;
 };
 
 /// Tiles in the order in which they are handed out.
@@ -50,10 +50,12 @@ public:
 
   bool empty() const { return m_ == product_.streaming.rows(); }
   /// A group: `lanes` tiles, or what is left of this row of the result.
-  void next(std::vector<Places> &group) {
-    group.clear();
-    for (int64_t row = m_; m_ == row && static_cast<int64_t>(group.size()) < array_.lanes;) {
-      group.push_back(look());
+  template <class Engine> void next(Engine &engine) {
+    engine.taken.clear(), engine.active.clear();
+    for (int64_t row = m_; m_ == row && static_cast<int64_t>(engine.taken.size()) < array_.lanes;) {
+      Places places = look();
+      engine.taken.push_back(places.taken), engine.active.push_back(places.active);
+      engine.left |= places.taken;
       k_ += array_.tile;
       if (k_ < product_.streaming.columns())
         continue;
@@ -107,19 +109,20 @@ template <class Engine, class Refill> int64_t run(std::vector<Engine> &engines, 
 struct LaneEngine {
   const LaneArray *array;
   SparseRun *counted;
-  std::vector<Places> lanes;
-  bool idle() const {
-    for (const Places &lane : lanes)
-      if (lane.taken)
-        return false;
-    return true;
-  }
+  std::vector<int32_t> taken, active; ///< that each lane still has to do
+  int32_t left = 0;
+  bool idle() const { return left == 0; }
   void cycle() {
-    for (Places &lane : lanes) {
-      int64_t done = std::min(lane.taken, array->slots), moving = std::min(lane.active, done);
-      lane.taken -= done, lane.active -= moving;
-      counted->active += moving, counted->gated += done - moving;
+    auto slots = static_cast<int32_t>(array->slots);
+    int32_t all = 0, moved = 0;
+    left = 0;
+    for (size_t lane = 0; lane < taken.size(); ++lane) {
+      int32_t done = std::min(taken[lane], slots), moving = std::min(active[lane], done);
+      left |= taken[lane] -= done;
+      active[lane] -= moving;
+      all += done, moved += moving;
     }
+    counted->active += moved, counted->gated += all - moved;
   }
 };
 
@@ -172,16 +175,29 @@ std::vector<double> streamedTiles(const SparseMask &streams, int64_t depth,
   return words;
 }
 
+/// Words of a step when all tiles come in order, each for as long as any other.
+double streamed(const std::vector<double> &words, int64_t step, int64_t steps) {
+  auto tiles = static_cast<int64_t>(words.size());
+  double sum = 0;
+  // In parts of which there are so many in a tile and so many in a step.
+  for (int64_t at = step * tiles, end = at + tiles; at < end;) {
+    int64_t tile = at / steps, to = std::min(end, (tile + 1) * steps);
+    sum += static_cast<double>(to - at) * words[static_cast<size_t>(tile)];
+    at = to;
+  }
+  return sum / static_cast<double>(tiles);
+}
+
 } // namespace
 
 SparseRun step(const MaskedProduct &product, const LaneArray &array) {
   SparseRun counted;
   TileQueue queue(product, array);
-  std::vector<LaneEngine> engines(static_cast<size_t>(array.engines), {&array, &counted, {}});
+  std::vector<LaneEngine> engines(static_cast<size_t>(array.engines), {&array, &counted, {}, {}});
   counted.cycles = run(engines, [&](LaneEngine &engine) {
     if (queue.empty())
       return false;
-    queue.next(engine.lanes);
+    queue.next(engine);
     return true;
   });
   return counted;
@@ -242,12 +258,15 @@ SparseRun step(const MaskedProduct &product, const StructuredArray &array) {
   double kept = array.wordsKept * (1 + array.metadataBits / static_cast<double>(array.elementBits));
   // The memory runs ahead of the multipliers, as far as the buffer goes.
   int64_t steps = up(places, array.multipliers), there = 0, done = 0;
+  double lastStep = static_cast<double>(places - (steps - 1) * array.multipliers) /
+                    static_cast<double>(array.multipliers);
   double arrived = 0; // of the words of the next cycle's work
   for (; done < steps; ++counted.cycles) {
     double budget = array.wordsPerCycle;
     while (there < steps && there < done + array.ahead) {
-      double missing = kept + words[static_cast<size_t>(there) % words.size()] - arrived;
-      if (array.wordsPerCycle > 0 && missing > budget) {
+      double missing =
+          (kept + streamed(words, there, steps)) * (there + 1 < steps ? 1 : lastStep) - arrived;
+      if (array.wordsPerCycle > 0 && missing > budget + 1e-6) { // more than rounding
         arrived += budget;
         break;
       }
