@@ -88,8 +88,9 @@ struct DataflowResult {
 
 /// Foldings and zeros of all layers that take the least interval with the multipliers there are,
 /// exactly (`select`: layers are stages; to the picosecond). Or what is wrong: no layers, extents
-/// outside of 1 to 2^20, groups that do not divide channels and filters, shares that are no
-/// distribution, no multipliers or clock, fewer multipliers than layers need.
+/// outside of 1 to 2^20, windows of more than 1,024 products, groups that do not divide channels
+/// and filters, shares that are no distribution, no multipliers or clock, fewer multipliers than
+/// layers need.
 std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &problem);
 
 /// Zeros of windows whose products are zero independently with this probability.

@@ -1,0 +1,493 @@
+#include "lib/verify/Selection.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <numeric>
+
+namespace accord {
+namespace {
+
+constexpr int64_t kUnlimited = SelectionProblem::kUnlimited;
+constexpr int kSteps = 600; ///< of the search for multipliers
+
+/// A sum over what is taken that has a limit.
+struct LimitRow {
+  std::string what;
+  int64_t limit = 0;
+};
+/// What is decided at once, an operation or a group: for each of its options what it adds to rows.
+struct Branches {
+  std::vector<std::map<size_t, int64_t>> options;
+};
+
+int64_t added(const std::map<size_t, int64_t> &option, size_t row) {
+  auto found = option.find(row);
+  return found == option.end() ? 0 : found->second;
+}
+
+/// All rows that a choice must keep; `below` >= 0: whose value is also at most that.
+class Limits {
+public:
+  Limits(const SelectionProblem &problem, int64_t most) : problem(problem) {
+    if (problem.lossBudget != kUnlimited)
+      loss = row("losses", problem.lossBudget);
+    if (problem.byteBudget != kUnlimited)
+      bytes = row("bytes", problem.byteBudget);
+    for (size_t r = 0; r < problem.rules.size(); ++r) {
+      size_t number = row(fmt::format("rule {}", r), problem.rules[r].most);
+      for (const auto &option : problem.rules[r].options)
+        ruled[option].push_back(number);
+    }
+    if (most != kUnlimited)
+      values(most);
+    branches();
+  }
+
+  std::vector<LimitRow> rows;
+  std::vector<Branches> units;
+  std::vector<std::vector<unsigned>> members; ///< operations of units
+  std::map<size_t, int64_t> adds(unsigned o, unsigned i) const {
+    const SelectionOption &option = problem.operations[o].options[i];
+    std::map<size_t, int64_t> out;
+    if (loss != kNone)
+      out[loss] += option.loss;
+    if (bytes != kNone)
+      out[bytes] += option.bytes;
+    if (auto found = ruled.find({o, i}); found != ruled.end())
+      for (size_t r : found->second)
+        out[r] += 1;
+    auto stage = stages.find(
+        problem.objective == SelectionObjective::SlowestStage ? problem.operations[o].stage : 0);
+    if (stage != stages.end())
+      out[stage->second] += problem.objective == SelectionObjective::Energy   ? option.picojoules
+                            : problem.objective == SelectionObjective::Memory ? option.bytes
+                                                                              : option.picoseconds;
+    return out;
+  }
+
+private:
+  static constexpr size_t kNone = SIZE_MAX;
+  const SelectionProblem &problem;
+  size_t loss = kNone, bytes = kNone;
+  std::map<std::pair<unsigned, unsigned>, std::vector<size_t>> ruled;
+  std::map<unsigned, size_t> stages; ///< the row of a stage; of stage 0 where all is one sum
+
+  size_t row(std::string what, int64_t limit) {
+    rows.push_back({std::move(what), limit});
+    return rows.size() - 1;
+  }
+  void values(int64_t most) {
+    for (const SelectionOperation &operation : problem.operations) {
+      unsigned stage = problem.objective == SelectionObjective::SlowestStage ? operation.stage : 0;
+      if (!stages.count(stage))
+        stages[stage] = row(fmt::format("value of stage {}", stage), most);
+    }
+  }
+  void branches() {
+    std::vector<bool> grouped(problem.operations.size());
+    for (const std::vector<unsigned> &group : problem.groups)
+      if (!group.empty()) {
+        members.push_back(group);
+        for (unsigned o : group)
+          grouped[o] = true;
+      }
+    for (unsigned o = 0; o < grouped.size(); ++o)
+      if (!grouped[o])
+        members.push_back({o});
+    for (const std::vector<unsigned> &of : members) {
+      std::map<std::string, std::pair<size_t, std::map<size_t, int64_t>>> byLabel;
+      for (unsigned o : of)
+        for (unsigned i = 0; i < problem.operations[o].options.size(); ++i) {
+          auto &[count, sum] = byLabel[problem.operations[o].options[i].label];
+          ++count;
+          for (auto [r, number] : adds(o, i))
+            sum[r] += number;
+        }
+      Branches &unit = units.emplace_back();
+      for (auto &[label, entry] : byLabel)
+        if (entry.first == of.size())
+          unit.options.push_back(std::move(entry.second));
+    }
+  }
+};
+
+/// Whether some choice keeps all rows: no, or yes, or not known after so many branches.
+class Refutation {
+public:
+  Refutation(Limits limits, uint64_t effort)
+      : rows(std::move(limits.rows)), units(std::move(limits.units)), effort(effort) {}
+
+  enum class Answer : uint8_t { None, Some, Unknown };
+  Answer run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      if (!tighten(changed))
+        return Answer::None;
+    }
+    multiply();
+    arrange();
+    sums.assign(rows.size(), 0);
+    weighed.assign(multipliers.size(), 0);
+    if (broken(0))
+      return Answer::None;
+    return branch(0);
+  }
+  uint64_t branched = 0;
+
+private:
+  std::vector<LimitRow> rows;
+  std::vector<Branches> units;
+  uint64_t effort;
+  std::vector<std::vector<__int128>> multipliers; ///< by set, by row
+  std::vector<__int128> most;                     ///< of sets: multipliers * limits
+  std::vector<std::vector<int64_t>> least;        ///< from a unit on, by row
+  std::vector<std::vector<__int128>> leastWeighed;
+  std::vector<int64_t> sums;
+  std::vector<__int128> weighed;
+
+  static int64_t leastOf(const Branches &unit, size_t r) {
+    int64_t out = kUnlimited;
+    for (const auto &option : unit.options)
+      out = std::min(out, added(option, r));
+    return out;
+  }
+
+  /// Drops options that break a row whatever the others take. False: a unit has none left.
+  bool tighten(bool &changed) {
+    std::vector<int64_t> all(rows.size());
+    for (const Branches &unit : units) {
+      if (unit.options.empty())
+        return false;
+      for (size_t r : used(unit))
+        all[r] += leastOf(unit, r);
+    }
+    for (Branches &unit : units) {
+      std::map<size_t, int64_t> low;
+      for (size_t r : used(unit))
+        low[r] = leastOf(unit, r);
+      size_t before = unit.options.size();
+      std::erase_if(unit.options, [&](const auto &option) {
+        return std::any_of(low.begin(), low.end(), [&](const auto &entry) {
+          auto [r, least] = entry;
+          return added(option, r) - least > rows[r].limit - all[r];
+        });
+      });
+      if (unit.options.empty())
+        return false;
+      changed |= unit.options.size() != before;
+    }
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (all[r] > rows[r].limit)
+        return false;
+    return true;
+  }
+
+  static std::vector<size_t> used(const Branches &unit) {
+    std::vector<size_t> out;
+    for (const auto &option : unit.options)
+      for (const auto &entry : option)
+        out.push_back(entry.first);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  double weigh(const std::vector<double> &by, std::vector<double> &over) const {
+    double total = 0;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      over[r] = -static_cast<double>(rows[r].limit);
+      total += by[r] * over[r];
+    }
+    for (const Branches &unit : units) {
+      const std::map<size_t, int64_t> *best = nullptr;
+      double low = 0;
+      for (const auto &option : unit.options) {
+        double sum = 0;
+        for (auto [r, number] : option)
+          sum += by[r] * static_cast<double>(number);
+        if (!best || sum < low) {
+          best = &option;
+          low = sum;
+        }
+      }
+      total += low;
+      for (auto [r, number] : *best)
+        over[r] += static_cast<double>(number);
+    }
+    return total;
+  }
+
+  void keep(const std::vector<double> &by) {
+    double largest = *std::max_element(by.begin(), by.end());
+    if (!(largest > 0) || !std::isfinite(largest))
+      return;
+    int shift = 52 - std::ilogb(largest);
+    std::vector<__int128> set;
+    __int128 limit = 0;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      set.push_back(static_cast<int64_t>(std::ldexp(by[r], shift)));
+      limit += set.back() * rows[r].limit;
+    }
+    multipliers.push_back(std::move(set));
+    most.push_back(limit);
+  }
+
+  /// Of rows that can be broken, each in units of its limit: the last one (the value, where there
+  /// is one) with each of the others, by halving until its sum turns; then with all of them along
+  /// the slope, in ever smaller steps.
+  void multiply() {
+    std::vector<double> unit(rows.size());
+    std::vector<size_t> open;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      int64_t high = 0;
+      for (const Branches &of : units) {
+        int64_t largest = 0;
+        for (const auto &option : of.options)
+          largest = std::max(largest, added(option, r));
+        high += largest;
+      }
+      if (high > rows[r].limit) {
+        open.push_back(r);
+        unit[r] = 1 / std::max(1.0, static_cast<double>(rows[r].limit));
+      }
+    }
+    constexpr size_t kMostRows = 40; ///< sums of more might not fit
+    if (open.empty() || open.size() > kMostRows)
+      return;
+    std::vector<double> over(rows.size()), best(rows.size());
+    double highest = -HUGE_VAL;
+    auto tryOut = [&](const std::vector<double> &by) {
+      double total = weigh(by, over);
+      if (total > highest) {
+        highest = total;
+        best = by;
+      }
+    };
+    size_t base = open.back();
+    for (size_t r : open) {
+      if (r == base)
+        continue;
+      std::vector<double> by(rows.size());
+      double low = -60, high = 60;
+      for (int i = 0; i < 70; ++i) {
+        double middle = (low + high) / 2;
+        by[base] = unit[base];
+        by[r] = unit[r] * std::exp2(middle);
+        tryOut(by);
+        (over[r] > 0 ? low : high) = middle;
+      }
+      keep(by);
+    }
+    if (open.size() == 1) {
+      best[base] = unit[base];
+    } else if (open.size() > 2) {
+      std::vector<double> by(rows.size());
+      double size = 0;
+      for (size_t r : open) {
+        by[r] = best[r] > 0 ? best[r] : unit[r] / 16;
+        size += by[r] / unit[r];
+      }
+      for (int i = 0; i < kSteps; ++i) {
+        tryOut(by);
+        double length = 0;
+        for (size_t r : open)
+          if (r != base)
+            length = std::max(length, std::abs(over[r] * unit[r]));
+        if (length == 0)
+          break;
+        double step = size * 0.3 / (1 + i) / length;
+        for (size_t r : open)
+          if (r != base)
+            by[r] = std::max(0.0, by[r] + step * unit[r] * unit[r] * over[r]);
+      }
+    }
+    keep(best);
+  }
+
+  __int128 weighedOf(const std::map<size_t, int64_t> &option, size_t set) const {
+    __int128 sum = 0;
+    for (auto [r, number] : option)
+      sum += multipliers[set][r] * number;
+    return sum;
+  }
+
+  /// Units whose options differ most are branched first.
+  void arrange() {
+    if (!multipliers.empty()) {
+      size_t set = multipliers.size() - 1;
+      std::vector<std::pair<__int128, size_t>> leads;
+      for (size_t u = 0; u < units.size(); ++u) {
+        std::vector<__int128> prices;
+        for (const auto &option : units[u].options)
+          prices.push_back(weighedOf(option, set));
+        std::sort(prices.begin(), prices.end());
+        leads.push_back({prices.size() > 1 ? prices[0] - prices[1] : -(__int128(1) << 126), u});
+      }
+      std::sort(leads.begin(), leads.end());
+      std::vector<Branches> sorted;
+      for (const auto &entry : leads)
+        sorted.push_back(std::move(units[entry.second]));
+      units = std::move(sorted);
+    }
+    least.assign(units.size() + 1, std::vector<int64_t>(rows.size()));
+    leastWeighed.assign(units.size() + 1, std::vector<__int128>(multipliers.size()));
+    for (size_t u = units.size(); u-- > 0;) {
+      least[u] = least[u + 1];
+      for (size_t r : used(units[u]))
+        least[u][r] += leastOf(units[u], r);
+      for (size_t set = 0; set < multipliers.size(); ++set) {
+        __int128 low = weighedOf(units[u].options.front(), set);
+        for (const auto &option : units[u].options)
+          low = std::min(low, weighedOf(option, set));
+        leastWeighed[u][set] = leastWeighed[u + 1][set] + low;
+      }
+    }
+  }
+
+  /// Whether a row, or a sum of rows, is broken whatever the units from `u` on take.
+  bool broken(size_t u) const {
+    for (size_t r = 0; r < rows.size(); ++r)
+      if (sums[r] + least[u][r] > rows[r].limit)
+        return true;
+    for (size_t set = 0; set < multipliers.size(); ++set)
+      if (weighed[set] + leastWeighed[u][set] > most[set])
+        return true;
+    return false;
+  }
+
+  Answer branch(size_t u) {
+    if (u == units.size())
+      return Answer::Some;
+    for (const auto &option : units[u].options) {
+      if (++branched > effort)
+        return Answer::Unknown;
+      add(option, 1);
+      Answer answer = broken(u + 1) ? Answer::None : branch(u + 1);
+      add(option, -1);
+      if (answer != Answer::None)
+        return answer;
+    }
+    return Answer::None;
+  }
+  void add(const std::map<size_t, int64_t> &option, int sign) {
+    for (auto [r, number] : option)
+      sums[r] += sign * number;
+    for (size_t set = 0; set < multipliers.size(); ++set)
+      weighed[set] += sign * weighedOf(option, set);
+  }
+};
+
+class SelectionJudge {
+public:
+  SelectionJudge(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort)
+      : problem(problem), result(result), effort(effort) {}
+
+  SelectionProof run() {
+    if (std::string wrong = check(problem); !wrong.empty())
+      find("A0904", wrong);
+    else if (result.feasible)
+      choice();
+    if (out.holds())
+      bound();
+    return std::move(out);
+  }
+
+private:
+  const SelectionProblem &problem;
+  const SelectionResult &result;
+  uint64_t effort;
+  SelectionProof out;
+
+  void find(const char *code, std::string text) {
+    out.findings.push_back({code, std::move(text), {}, {}});
+  }
+
+  void choice() {
+    if (result.choice.size() != problem.operations.size())
+      return find("A0904", fmt::format("{} options chosen for {} operations", result.choice.size(),
+                                       problem.operations.size()));
+    SelectionSums sums;
+    std::map<unsigned, int64_t> stages;
+    for (size_t o = 0; o < result.choice.size(); ++o) {
+      const SelectionOperation &operation = problem.operations[o];
+      if (result.choice[o] >= operation.options.size())
+        return find("A0904", fmt::format("operation '{}' takes option {} of {}", operation.name,
+                                         result.choice[o], operation.options.size()));
+      const SelectionOption &option = operation.options[result.choice[o]];
+      sums.picoseconds += option.picoseconds;
+      sums.picojoules += option.picojoules;
+      sums.bytes += option.bytes;
+      sums.loss += option.loss;
+      stages[operation.stage] += option.picoseconds;
+    }
+    for (const auto &stage : stages)
+      sums.slowest = std::max(sums.slowest, stage.second);
+    if (!(sums == result.sums))
+      find("A0905", fmt::format("the sums are {} ps, {} pJ, {} bytes and {} of losses, slowest "
+                                "stage {} ps; claimed are {}, {}, {}, {} and {}",
+                                sums.picoseconds, sums.picojoules, sums.bytes, sums.loss,
+                                sums.slowest, result.sums.picoseconds, result.sums.picojoules,
+                                result.sums.bytes, result.sums.loss, result.sums.slowest));
+    int64_t value = problem.objective == SelectionObjective::Time     ? sums.picoseconds
+                    : problem.objective == SelectionObjective::Energy ? sums.picojoules
+                    : problem.objective == SelectionObjective::Memory ? sums.bytes
+                                                                      : sums.slowest;
+    if (value != result.value)
+      find("A0905", fmt::format("the value is {}, claimed is {}", value, result.value));
+    limits();
+    out.checked.push_back(fmt::format("{} choices, their sums and limits", result.choice.size()));
+  }
+
+  void limits() {
+    Limits all(problem, kUnlimited);
+    std::vector<int64_t> sums(all.rows.size());
+    for (unsigned o = 0; o < result.choice.size(); ++o)
+      for (auto [r, number] : all.adds(o, result.choice[o]))
+        sums[r] += number;
+    for (size_t r = 0; r < sums.size(); ++r)
+      if (sums[r] > all.rows[r].limit)
+        find("A0904",
+             fmt::format("{}: {} of at most {}", all.rows[r].what, sums[r], all.rows[r].limit));
+    for (const std::vector<unsigned> &group : problem.groups)
+      for (unsigned o : group) {
+        const SelectionOperation &operation = problem.operations[o];
+        const SelectionOperation &first = problem.operations[group.front()];
+        const std::string &label = operation.options[result.choice[o]].label;
+        const std::string &other = first.options[result.choice[group.front()]].label;
+        if (label != other)
+          find("A0904", fmt::format("operations '{}' and '{}' of a group take '{}' and '{}'",
+                                    first.name, operation.name, other, label));
+      }
+  }
+
+  void bound() {
+    if (result.feasible && result.bound > result.value)
+      return find("A0906",
+                  fmt::format("the bound {} is above the value {}", result.bound, result.value));
+    if (result.bound <= 0) {
+      out.checked.push_back("bound: nothing is below 0");
+      return;
+    }
+    bool none = result.bound == kUnlimited;
+    Refutation refutation(Limits(problem, none ? kUnlimited : result.bound - 1), effort);
+    Refutation::Answer answer = refutation.run();
+    std::string claim =
+        none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
+    if (answer == Refutation::Answer::Some)
+      find("A0906", claim + " is claimed, but one does");
+    else if (answer == Refutation::Answer::Unknown)
+      out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
+    else
+      out.checked.push_back(fmt::format("{} ({} branches)", claim, refutation.branched));
+  }
+};
+
+} // namespace
+
+SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result,
+                      uint64_t effort) {
+  return SelectionJudge(problem, result, effort).run();
+}
+
+} // namespace accord
