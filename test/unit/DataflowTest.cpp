@@ -1,6 +1,9 @@
 // Layers on a dataflow device against trying all foldings, cycles against counting, and ResNet-18.
 #include "lib/prune/Dataflow.h"
-#include "lib/verify/Selection.h"
+#include "lib/prune/DataflowLayers.h"
+#include "lib/verify/Dataflow.h"
+#include "test/unit/CatalogueWork.h"
+#include <array>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
@@ -178,7 +181,7 @@ TEST(Dataflow, AsTryingEverything) {
     DataflowResult result = planned(problem);
     DataflowBruteForce all(problem);
     ASSERT_EQ(result.feasible, std::isfinite(all.least)) << seed;
-    SelectionProof proof = verify(result.problem, result.selection);
+    SelectionProof proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
     if (!result.feasible) {
       ++impossible;
@@ -210,7 +213,7 @@ TEST(Dataflow, ResNet18WithoutZeros) {
   EXPECT_GE(result.imagesPerSecond, 0.85 * ideal);
   EXPECT_LE(result.multipliers, 12288);
   EXPECT_TRUE(result.selection.proven());
-  SelectionProof proof = verify(result.problem, result.selection);
+  SelectionProof proof = verify(problem, result);
   EXPECT_TRUE(proof.holds() && proof.trusted.empty());
   // An image of 3 x 224 x 224 words enters in three streams.
   EXPECT_EQ(result.saturating, 0U);
@@ -220,7 +223,8 @@ TEST(Dataflow, ResNet18WithoutZeros) {
 TEST(Dataflow, ResNet18SaturatesAtItsFirstLayer) {
   double before = 0, first = 0;
   for (double share : {0.0, 0.5075, 0.5633, 0.6147, 0.6591, 0.6963, 0.8, 0.95}) {
-    DataflowResult result = planned(resnet18(share));
+    DataflowProblem problem = resnet18(share);
+    DataflowResult result = planned(problem);
     ASSERT_TRUE(result.selection.proven());
     EXPECT_GE(result.imagesPerSecond, before);
     EXPECT_LE(result.imagesPerSecond, 250e6 / (224 * 224));
@@ -237,7 +241,7 @@ TEST(Dataflow, ResNet18SaturatesAtItsFirstLayer) {
       EXPECT_DOUBLE_EQ(result.imagesPerSecond, 250e6 / (224 * 224));
       EXPECT_NE(result.why.find("3 channels"), std::string::npos) << result.why;
     }
-    SelectionProof proof = verify(result.problem, result.selection);
+    SelectionProof proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty());
   }
 }
@@ -285,9 +289,87 @@ TEST(Dataflow, ThresholdsOfLayersShareABudget) {
     EXPECT_LE(result.loss, budget);
     EXPECT_GE(result.imagesPerSecond, before);
     before = result.imagesPerSecond;
-    SelectionProof proof = verify(result.problem, result.selection, 2'000'000);
+    SelectionProof proof = verify(problem, result, 2'000'000);
     EXPECT_TRUE(proof.holds());
     EXPECT_TRUE(proof.trusted.empty()) << budget;
+  }
+}
+
+TEST(Dataflow, ChangedClaimsAreFound) {
+  DataflowProblem problem = resnet18(0.5);
+  const DataflowResult result = planned(problem);
+  auto found = [&](auto change, const char *code) {
+    DataflowResult claim = result;
+    change(claim);
+    SelectionProof proof = verify(problem, claim);
+    return !proof.holds() && proof.findings.front().code == code;
+  };
+  EXPECT_TRUE(found([](auto &c) { c.stages.pop_back(); }, "A0904"));
+  EXPECT_TRUE(found([](auto &c) { c.stages[0].label = "zeros"; }, "A0904"));
+  EXPECT_TRUE(found([](auto &c) { c.stages[3].sparse = !c.stages[3].sparse; }, "A0904"));
+  EXPECT_TRUE(found([](auto &c) { c.stages[3].folding.in = 7; }, "A0904"));
+  EXPECT_TRUE(found([](auto &c) { c.stages[3].folding.fine = 0; }, "A0904"));
+  EXPECT_TRUE(found([](auto &c) { c.stages[3].multipliers -= 1; }, "A0905"));
+  EXPECT_TRUE(found([](auto &c) { c.stages[3].cycles.products = 1; }, "A0905"));
+  EXPECT_TRUE(found([](auto &c) { c.imagesPerSecond *= 1.01; }, "A0905"));
+  EXPECT_TRUE(found([](auto &c) { c.multipliers += 1; }, "A0905"));
+  EXPECT_TRUE(found([](auto &c) { c.feasible = false; }, "A0906"));
+  // Slower than need be: a layer with half of its channels at once.
+  DataflowResult slow = planned(resnet18(0.5, 6000));
+  EXPECT_TRUE(found([&](auto &c) { c = slow; }, "A0906"));
+  DataflowResult fast = planned(resnet18(0.5, 24'000));
+  EXPECT_TRUE(found([&](auto &c) { c = fast; }, "A0904"));
+}
+
+TEST(Dataflow, LayersOfTheCatalogueAreThoseOfThePaper) {
+  auto work = test::ofCatalogue("resnet.dnn", "resnet18", "v100_16g", 1);
+  ASSERT_TRUE(work.has_value());
+  std::string wrong;
+  std::vector<DataflowLayer> layers = dataflowLayers(work->first, wrong);
+  EXPECT_EQ(wrong, "");
+  auto figures = [](const DataflowLayer &layer) {
+    return std::array{layer.channels,
+                      layer.filters,
+                      layer.groups,
+                      layer.inputRows * layer.inputColumns,
+                      layer.rows * layer.columns,
+                      layer.kernelRows * layer.kernelColumns};
+  };
+  std::vector<std::array<int64_t, 6>> made, paper;
+  for (const DataflowLayer &layer : layers)
+    made.push_back(figures(layer));
+  for (const DataflowLayer &layer : resnet18(0).layers)
+    paper.push_back(figures(layer));
+  EXPECT_EQ(made.front(), paper.front());
+  EXPECT_EQ(made.back(), paper.back());
+  std::sort(made.begin(), made.end());
+  std::sort(paper.begin(), paper.end());
+  EXPECT_EQ(made, paper);
+  DataflowProblem problem = resnet18(0);
+  double before = planned(problem).imagesPerSecond;
+  problem.layers = layers;
+  EXPECT_EQ(planned(problem).imagesPerSecond, before);
+}
+
+TEST(Dataflow, LayersOfABatchAreThoseOfAnImage) {
+  for (const char *model : {"resnet50", "resnext101_32x8d"}) {
+    std::string wrong;
+    auto one = test::ofCatalogue("resnet.dnn", model, "v100_16g", 1);
+    auto four = test::ofCatalogue("resnet.dnn", model, "v100_16g", 4);
+    ASSERT_TRUE(one && four);
+    std::vector<DataflowLayer> a = dataflowLayers(one->first, wrong);
+    std::vector<DataflowLayer> b = dataflowLayers(four->first, wrong);
+    EXPECT_EQ(wrong, "");
+    ASSERT_EQ(a.size(), b.size());
+    double products = 0;
+    for (size_t l = 0; l < a.size(); ++l) {
+      products += cyclesOf(a[l], {}, nullptr).products;
+      EXPECT_EQ(cyclesOf(a[l], {}, nullptr).products, cyclesOf(b[l], {}, nullptr).products);
+      EXPECT_EQ(cyclesOf(a[l], {}, nullptr).input, cyclesOf(b[l], {}, nullptr).input);
+      EXPECT_EQ(a[l].name, b[l].name);
+    }
+    // As the catalogue states it.
+    EXPECT_EQ(products, std::string(model) == "resnet50" ? 4089184256.0 : 16414015488.0);
   }
 }
 
