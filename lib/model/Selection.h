@@ -81,10 +81,10 @@ struct SelectionResult {
   double gap() const; ///< (value - bound) / value
 };
 
-/// What is wrong with a problem: none or more than 100,000 operations, one without options or with
+/// What is wrong with a problem: none or more than 10,000 operations, one without options or with
 /// two of one label, a first option that is not dense, negative numbers, sums that pass 2^60,
-/// stages from 100,000 on, groups and rules that name what is not there or one operation twice.
-/// Empty: nothing.
+/// stages from 10,000 on, budgets below -1, groups and rules that name what is not there or one
+/// operation twice. Empty: nothing.
 std::string check(const SelectionProblem &problem);
 
 } // namespace accord
