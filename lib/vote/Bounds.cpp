@@ -238,10 +238,13 @@ VoteEvidence evidenceOf(const VoteBound &bound, const VoteRates &rates) {
 VoteGuarantee strongest(const ErrorFacts &facts, const VoteOptions &options,
                         const std::vector<std::string> &names) {
   VoteGuarantee result;
-  if (facts.alone.size() <= kMostVoters && (result.conflict = conflictOf(facts, options)))
-    return result;
   Bounds bounds(facts, options);
   result.bounds = bounds.all();
+  if (bounds.contradictory || facts.independent)
+    if ((result.conflict = conflictOf(facts, options))) {
+      result.bounds.clear();
+      return result;
+    }
   std::sort(result.bounds.begin(), result.bounds.end(),
             [](const auto &a, const auto &b) { return a.kind < b.kind; });
   for (size_t i = 1; i < result.bounds.size(); ++i) {

@@ -83,6 +83,8 @@ std::optional<VoteConflict> dependent(const VoteRates &rates, const VoteClaim &c
 } // namespace
 
 std::optional<VoteConflict> conflictOf(const ErrorFacts &facts, const VoteOptions &options) {
+  if (facts.alone.empty() || facts.alone.size() > kMostVoters)
+    return std::nullopt;
   VoteRates all(facts, options);
   VoteClaim claim;
   claim.facts = facts;
