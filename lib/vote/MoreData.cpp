@@ -52,26 +52,58 @@ PatternBound boundOf(const VoteRates &rates) {
   return bound && bound->complete ? *bound : mostWrongByMoments(rates, enough);
 }
 
-/// The greatest rate of all unknown sets of a size that certifies what is required, in steps of a
-/// millionth.
+/// Multipliers of a bound over all sets of a size that are not in `rates`.
+Rational slope(const PatternBound &bound, const VoteRates &rates, const VoteRates &more) {
+  std::vector<size_t> groupOf(rates.members);
+  for (size_t g = 0; g < bound.groups.size(); ++g)
+    for (unsigned member : bound.groups[g])
+      groupOf[member] = g;
+  Rational sum = 0;
+  for (const auto &[set, rate] : more.known) {
+    if (rates.known.contains(set))
+      continue;
+    std::vector<unsigned> counts(bound.groups.size());
+    for (unsigned member : set)
+      ++counts[groupOf[member]];
+    for (const VoteTerm &term : bound.multipliers)
+      if (term.counts == counts)
+        sum = sum + term.value;
+  }
+  return sum;
+}
+
+/// The greatest rate of all unknown sets of a size that certifies what is required, rounded down to
+/// a millionth. The bound is concave in it: what multipliers say of another rate is never below, so
+/// that Newton's steps from 0 stay on the safe side; those of a contradiction say where one ends.
 std::optional<Rational> jointAtMost(const VoteRates &rates, unsigned size,
                                     const Rational &required) {
-  constexpr int64_t kSteps = 1'000'000;
+  constexpr unsigned kSteps = 50;
+  const Rational million = 1'000'000;
   if (rates.members < std::max(3u, size) || with(rates, size, 1).known.size() == rates.known.size())
     return std::nullopt;
-  // Rates that others contradict are no answer, but lead to one.
-  bool feasible = false;
-  auto fewer = least(1, kSteps, [&](int64_t less) {
-    Rational rate = Rational(kSteps - less) / Rational(kSteps);
-    PatternBound bound = boundOf(with(rates, size, rate));
-    bool holds = !bound.feasible || bound.value <= required;
-    if (holds)
-      feasible = bound.feasible;
-    return holds;
-  });
-  if (!fewer || !feasible)
+  Rational rate = 0;
+  std::optional<Rational> enough;
+  for (unsigned step = 0; step < kSteps; ++step) {
+    VoteRates more = with(rates, size, rate);
+    PatternBound bound = boundOf(more);
+    if (bound.feasible && bound.value > required)
+      break;
+    if (bound.feasible)
+      enough = rate;
+    Rational gain = slope(bound, rates, more);
+    Rational room = bound.feasible ? required - bound.value : -bound.value;
+    if (gain.sign() <= 0 || room.isZero())
+      break;
+    rate = rate + room / gain;
+    if (rate > Rational(1) || (enough && (rate * million).floor() == (*enough * million).floor()))
+      break;
+  }
+  if (!enough)
     return std::nullopt;
-  return Rational(kSteps - *fewer) / Rational(kSteps);
+  Rational result = (*enough * million).floor() / million;
+  if (result.isZero() || !boundOf(with(rates, size, result)).feasible)
+    return std::nullopt;
+  return result;
 }
 
 /// With so many samples of every rate that was measured.
@@ -119,12 +151,12 @@ MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteO
       now = std::max(now, limit.samples);
     VoteOptions same = options;
     same.tests = rates.tests;
-    auto needed = least(1, kMostSamples, [&](int64_t samples) {
+    auto holds = [&](int64_t samples) {
       auto value = guaranteed(resampled(facts, samples), same);
       return value && *value <= required;
-    });
-    if (needed && *needed > now)
-      more.samples = needed;
+    };
+    if (now < kMostSamples && !holds(now) && holds(kMostSamples))
+      more.samples = least(now + 1, kMostSamples, holds);
   }
   Rational delta =
       (Rational(1) - options.confidence) / Rational(std::max<int64_t>(1, options.tests));
