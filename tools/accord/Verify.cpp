@@ -8,6 +8,7 @@
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifyMining.h"
 #include "tools/accord/VerifySchedule.h"
+#include "tools/accord/VerifyVote.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,17 +26,19 @@ llvm::json::Array strings(const std::vector<std::string> &texts) {
 }
 
 int verifyCommand(const std::string &path, const std::string &solver, bool json) {
-  bool mined = holdsMining(path);
-  auto scheduled = mined ? std::nullopt : scheduleFileOf(path);
-  bool placed = !mined && !scheduled && holdsPlacement(path);
+  bool mined = holdsMining(path), voted = !mined && holdsVote(path);
+  auto scheduled = mined || voted ? std::nullopt : scheduleFileOf(path);
+  bool placed = !mined && !voted && !scheduled && holdsPlacement(path);
   auto placement = placed ? readPlacement(path, json, "verify") : std::nullopt;
   if (placement && !readPlacementPaths(*placement, path, json, "verify"))
     return kWrongInput;
-  auto plan = mined || scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
+  auto plan = mined || voted || scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
   auto mining = mined ? verifyMining(path, json) : std::nullopt;
-  if (!scheduled && !plan && !placement && !mining)
+  auto ensemble = voted ? verifyVote(path, json) : std::nullopt;
+  if (!scheduled && !plan && !placement && !mining && !ensemble)
     return kWrongInput;
   Verification proof = mining      ? std::move(mining->proof)
+                       : ensemble  ? std::move(*ensemble)
                        : scheduled ? verifySchedule(*scheduled, solver)
                        : placement ? verifyPlacement(*placement)
                                    : verify(*plan);
@@ -85,6 +88,7 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     llvm::outs() << fmt::format(
         "the {} {}\n",
         mined       ? "mining"
+        : voted     ? "ensemble"
         : scheduled ? "schedule"
                     : "plan",
         proof.holds() ? "holds" : fmt::format("does not hold: {} findings", proof.findings.size()));
@@ -100,9 +104,10 @@ void addVerify(CLI::App &app, int &status) {
   CLI::App *command =
       app.add_subcommand("verify", "Check a plan and its certificate independently");
   command
-      ->add_option("plan", *path,
-                   "A folder that `accord compile`, `mine` or `schedule` wrote, a plan.json, or "
-                   "a schedule in the plan dialect (.mlir)")
+      ->add_option(
+          "plan", *path,
+          "A folder that `accord compile`, `mine`, `vote` or `schedule` wrote, a plan.json, or "
+          "a schedule in the plan dialect (.mlir)")
       ->required();
   command->add_option("--solver", *solver,
                       "z3, cvc5 or the path of one, asked again what a solver said");
