@@ -93,9 +93,19 @@ public:
     add(VoteBoundKind::PoissonBinomial, VoteClaim::Proof::Independence, sum).limits = rates.limits;
   }
 
+  /// The least that is guaranteed of one member's error.
+  Rational bestMember() const {
+    Rational best = 1;
+    for (unsigned i = 0; i < members; ++i) {
+      best = std::min(best, alone[i]);
+      if (!facts.votes.empty())
+        best = std::min(best, limitOf([&](uint64_t pattern) { return pattern >> i & 1; }).limit);
+    }
+    return best;
+  }
+
   VoteRates rates;
   std::vector<VoteBound> bounds;
-  std::vector<Rational> alone;
   bool contradictory = false; ///< a program found the rates to be
 
 private:
@@ -188,19 +198,26 @@ private:
     claim.multipliers = bound.multipliers;
     claim.attained = bound.attained;
   }
-  void table() {
+  /// Of the share of votes with such a pattern.
+  template <typename F> VoteLimit limitOf(F counts) const {
     VoteLimit limit;
     for (auto [pattern, times] : facts.votes) {
       limit.samples += times;
-      if (static_cast<unsigned>(std::popcount(pattern)) >= enough)
+      if (counts(pattern))
         limit.wrong += times;
     }
     limit.limit = upperLimit(limit.wrong, limit.samples, rates.delta);
+    return limit;
+  }
+  void table() {
+    VoteLimit limit = limitOf(
+        [&](uint64_t pattern) { return static_cast<unsigned>(std::popcount(pattern)) >= enough; });
     add(VoteBoundKind::Table, VoteClaim::Proof::Table, limit.limit).limits = {limit};
   }
 
   const ErrorFacts &facts;
   unsigned members, enough;
+  std::vector<Rational> alone; ///< errors, at most
   Rational count, singles, pairs;
   bool exact = true; ///< rates of single members are
   VoteClaim base;
@@ -221,10 +238,13 @@ VoteEvidence evidenceOf(const VoteBound &bound, const VoteRates &rates) {
 VoteGuarantee strongest(const ErrorFacts &facts, const VoteOptions &options,
                         const std::vector<std::string> &names) {
   VoteGuarantee result;
-  if (facts.alone.size() <= kMostVoters && (result.conflict = conflictOf(facts, options)))
-    return result;
   Bounds bounds(facts, options);
   result.bounds = bounds.all();
+  if (bounds.contradictory || facts.independent)
+    if ((result.conflict = conflictOf(facts, options))) {
+      result.bounds.clear();
+      return result;
+    }
   std::sort(result.bounds.begin(), result.bounds.end(),
             [](const auto &a, const auto &b) { return a.kind < b.kind; });
   for (size_t i = 1; i < result.bounds.size(); ++i) {
@@ -235,8 +255,7 @@ VoteGuarantee strongest(const ErrorFacts &facts, const VoteOptions &options,
                                       !result.bounds[i].claim.attained.empty()))
       result.least = i;
   }
-  for (const Rational &rate : bounds.alone)
-    result.best = std::min(result.best, rate);
+  result.best = bounds.bestMember();
   result.evidence = evidenceOf(result.strongest(), bounds.rates);
   result.inputs = inputsOf(result.strongest(), bounds.rates, names);
   result.assumptions = assumptionsOf(result.strongest(), bounds.rates);

@@ -46,8 +46,9 @@ struct VoteGuarantee {
   std::optional<VoteConflict> conflict; ///< then there is nothing else
   std::vector<VoteBound> bounds;        ///< all that apply, in the order of kinds
   size_t least = 0;                     ///< of `bounds`: the strongest
-  Rational best = 1; ///< error of the best single member, at most: a vote that is not below gains
-                     ///< nothing that is certain
+  /// The least that is guaranteed of one member alone, at the same confidence: a vote that is not
+  /// below gains nothing that is certain.
+  Rational best = 1;
   VoteEvidence evidence = VoteEvidence::Nothing; ///< of the strongest
   /// Numbers the strongest was computed from, and what is assumed, in words; members by name.
   std::vector<std::string> inputs, assumptions;

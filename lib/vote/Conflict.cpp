@@ -83,6 +83,8 @@ std::optional<VoteConflict> dependent(const VoteRates &rates, const VoteClaim &c
 } // namespace
 
 std::optional<VoteConflict> conflictOf(const ErrorFacts &facts, const VoteOptions &options) {
+  if (facts.alone.empty() || facts.alone.size() > kMostVoters)
+    return std::nullopt;
   VoteRates all(facts, options);
   VoteClaim claim;
   claim.facts = facts;
@@ -123,13 +125,8 @@ std::optional<VoteConflict> conflictOf(const ErrorFacts &facts, const VoteOption
   VoteRates others = rates;
   others.known.erase(conflict.sets.back());
   conflict.range = rangeOf(others, conflict.sets.back());
-  // Once more with these rates alone: groups and multipliers are theirs.
+  // Groups and multipliers are those of these rates alone; the others do not matter.
   found = contradiction(rates);
-  for (unsigned i = 0; i < claim.facts.alone.size(); ++i)
-    if (!rates.known.contains({i}))
-      claim.facts.alone[i] = {1, -1};
-  std::erase_if(claim.facts.together,
-                [&](const auto &entry) { return !rates.known.contains(entry.first); });
   claim.value = found->value;
   claim.groups = found->groups;
   claim.constant = found->constant;

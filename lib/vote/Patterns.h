@@ -45,7 +45,7 @@ struct VoteConflict {
   VoteClaim claim;          ///< proves it; of `independent` there is nothing but the product
 };
 /// Nothing: some joint distribution has these rates; with too many patterns, none is excluded by
-/// their moments.
+/// their moments. Of at most kMostVoters members.
 std::optional<VoteConflict> conflictOf(const ErrorFacts &facts, const VoteOptions &options);
 /// "no joint distribution has error of a = 0.1 and of a and b together = 0.15: the last is 0 to 0.1
 /// at that". By member a name.

@@ -64,30 +64,4 @@ VoteRate VoteRates::of(const std::vector<unsigned> &set) const {
   return least;
 }
 
-ErrorFacts restricted(const ErrorFacts &facts, const std::vector<unsigned> &members) {
-  ErrorFacts result;
-  result.independent = facts.independent;
-  std::map<unsigned, unsigned> place;
-  for (unsigned member : members) {
-    place[member] = static_cast<unsigned>(result.alone.size());
-    result.alone.push_back(facts.alone[member]);
-  }
-  for (const auto &[set, rate] : facts.together) {
-    std::vector<unsigned> mapped;
-    for (unsigned member : set)
-      if (auto at = place.find(member); at != place.end())
-        mapped.push_back(at->second);
-    std::sort(mapped.begin(), mapped.end());
-    if (mapped.size() == set.size())
-      result.together[mapped] = rate;
-  }
-  for (const auto &[pattern, count] : facts.votes) {
-    uint64_t mapped = 0;
-    for (auto [member, at] : place)
-      mapped |= (pattern >> member & 1) << at;
-    result.votes[mapped] += count;
-  }
-  return result;
-}
-
 } // namespace accord

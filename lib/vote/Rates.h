@@ -33,7 +33,4 @@ public:
   Rational delta;
 };
 
-/// The facts of some members alone, which become 0, 1, …; the table's patterns as well.
-ErrorFacts restricted(const ErrorFacts &facts, const std::vector<unsigned> &members);
-
 } // namespace accord

@@ -67,13 +67,8 @@ TEST(VotePatterns, ContradictionsAreThoseOfNoDistribution) {
     for (unsigned m = 0; m < members; ++m)
       facts.alone.push_back({ratio(draw() % 11, 10), draw() % 8 ? 0 : -1});
     for (unsigned mask = 0; mask < 1u << members; ++mask)
-      if (std::popcount(mask) > 1 && draw() % 4) {
-        std::vector<unsigned> set;
-        for (unsigned m = 0; m < members; ++m)
-          if (mask >> m & 1)
-            set.push_back(m);
-        facts.together[set] = {ratio(draw() % (mask == 7 ? 3 : 7), 10), 0};
-      }
+      if (std::popcount(mask) > 1 && draw() % 4)
+        facts.together[membersOf(mask)] = {ratio(draw() % (mask == 7 ? 3 : 7), 10), 0};
     auto conflict = conflictOf(facts, {});
     VoteRates rates(facts, {});
     bool possible = vertices(rates, members + 1).most().has_value();
@@ -86,6 +81,7 @@ TEST(VotePatterns, ContradictionsAreThoseOfNoDistribution) {
     ++none;
     VoteProof proof = verify(conflict->claim);
     ASSERT_TRUE(proof.holds()) << proof.findings[0].message;
+    ASSERT_EQ(conflict->claim.facts.together, facts.together);
     // None of the sets can be left out, and the range of the last is right.
     VoteRates only = rates;
     std::erase_if(only.known, [&](const auto &entry) {

@@ -8,6 +8,14 @@ namespace accord::test {
 
 inline Rational ratio(int64_t a, int64_t b) { return Rational(a) / Rational(b); }
 
+inline std::vector<unsigned> membersOf(uint64_t mask) {
+  std::vector<unsigned> set;
+  for (unsigned member = 0; mask >> member; ++member)
+    if (mask >> member & 1)
+      set.push_back(member);
+  return set;
+}
+
 /// By pattern of wrong members a weight.
 struct JointAtRandom {
   unsigned members;
@@ -52,10 +60,7 @@ struct JointAtRandom {
       auto size = static_cast<unsigned>(std::popcount(mask));
       if (size < 2 || size > largest || draw() % 100 >= share)
         continue;
-      std::vector<unsigned> set;
-      for (unsigned i = 0; i < members; ++i)
-        if (mask >> i & 1)
-          set.push_back(i);
+      std::vector<unsigned> set = membersOf(mask);
       facts.together[set] = {all(set), 0};
     }
     return facts;

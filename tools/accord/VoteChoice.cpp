@@ -180,7 +180,7 @@ private:
       plan.conflict = noRoom();
       return true;
     }
-    bool gains = false;
+    bool votes = false, gains = false; // of three and more
     const MemberChoice *least = nullptr;
     for (size_t i = 0; i < result.sizes.size(); ++i) {
       const MemberChoice *shown = result.sizes[i].shown();
@@ -188,10 +188,12 @@ private:
         continue;
       if (!least || shown->error < least->error)
         least = shown;
-      gains |= result.sizes[i].size == 1 ||
-               (plan.guarantees[i] && plan.guarantees[i]->value < plan.guarantees[i]->single);
+      votes |= result.sizes[i].size > 1;
+      gains |= result.sizes[i].size > 1 && plan.guarantees[i] &&
+               plan.guarantees[i]->value < plan.guarantees[i]->single;
     }
-    if (result.best && (plan.problem.most || gains))
+    bool single = plan.problem.sizes.front() == 1;
+    if (result.best && (plan.problem.most || gains || single))
       return true;
     SourceLocation at = request.error ? request.error->location : request.location;
     if (!result.best && least->error <= *plan.problem.most) {
@@ -202,10 +204,11 @@ private:
     std::string known =
         fmt::format("of {} an error of at most {} is guaranteed",
                     membersText(plan.problem, least->counts), percentText(least->error));
+    if (plan.problem.most)
+      known += fmt::format(", {} is required", percentText(*plan.problem.most));
     auto error =
-        gains && plan.problem.most
-            ? diags.error(Code::EvidenceTooWeak, rangeOf(diags, at),
-                          fmt::format("{}, {} is required", known, percentText(*plan.problem.most)))
+        gains || !votes
+            ? diags.error(Code::EvidenceTooWeak, rangeOf(diags, at), known)
             : diags.error(
                   Code::GainNotCertified, rangeOf(diags, at),
                   fmt::format("no vote is certified to be better than its best member: {}", known));

@@ -1,8 +1,7 @@
-// Votes after losses, and what more would have to be known.
+// What more would have to be known to certify a vote.
 #include "VoteRandom.h"
 #include "lib/statistics/ClopperPearson.h"
 #include "lib/vote/MoreData.h"
-#include "lib/vote/Survive.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -19,84 +18,6 @@ ErrorFacts equal(unsigned members, const Rational &error, std::optional<Rational
       facts.together[{j, i}] = {*pair, 0};
   }
   return facts;
-}
-
-TEST(VoteSurvive, SetsThatMayBeLost) {
-  EXPECT_EQ(lossesOf(3, 0), (std::vector<std::vector<unsigned>>{{}}));
-  EXPECT_EQ(lossesOf(3, 2), (std::vector<std::vector<unsigned>>{{0, 1}, {0, 2}, {1, 2}}));
-  EXPECT_EQ(lossesOf(9, 4).size(), 126u);
-  EXPECT_EQ(lossesOf(2, 3).size(), 0u);
-}
-
-/// Of four of five that vote three are better, and one where pairs say too little.
-TEST(VoteSurvive, AQuorumIsOdd) {
-  ErrorFacts facts = equal(5, ratio(1, 10), ratio(1, 50));
-  VoteSurvival survival = survive(facts, lossesOf(5, 1), {});
-  ASSERT_EQ(survival.losses.size(), 5u);
-  EXPECT_EQ(survival.losses[1].lost, std::vector<unsigned>{1});
-  EXPECT_EQ(survival.losses[1].quorum, (std::vector<unsigned>{0, 2, 3}));
-  EXPECT_EQ(survival.value(), ratio(6, 100));
-  survival = survive(equal(5, ratio(1, 10)), lossesOf(5, 1), {});
-  EXPECT_EQ(survival.losses[0].quorum, std::vector<unsigned>{1});
-  EXPECT_EQ(survival.value(), ratio(1, 10));
-  survival = survive(facts, {{0, 1, 2, 3, 4}}, {});
-  EXPECT_TRUE(survival.losses[0].quorum.empty());
-  EXPECT_EQ(survival.value(), Rational(1));
-}
-
-/// Against all quorums of the others, and the true error of each loss.
-TEST(VoteSurvive, TheBestQuorumOfEachLoss) {
-  std::mt19937 draw(7);
-  for (unsigned i = 0; i < 40; ++i) {
-    JointAtRandom joint(draw, 4 + i % 2);
-    ErrorFacts facts = joint.facts(draw, 80, 3);
-    VoteSurvival survival = survive(facts, lossesOf(joint.members, 1 + i % 3), {});
-    for (const VoteLoss &loss : survival.losses) {
-      Rational best = 1;
-      for (unsigned mask = 1; mask < 1u << joint.members; ++mask) {
-        std::vector<unsigned> quorum;
-        bool lost = false;
-        for (unsigned m = 0; m < joint.members; ++m)
-          if (mask >> m & 1) {
-            quorum.push_back(m);
-            lost |= std::find(loss.lost.begin(), loss.lost.end(), m) != loss.lost.end();
-          }
-        if (!lost && quorum.size() % 2)
-          best = std::min(best, *guaranteed(restricted(facts, quorum), {}));
-      }
-      EXPECT_EQ(loss.value, best);
-      EXPECT_EQ(loss.quorum.size() % 2, 1u);
-      int64_t wrong = 0;
-      for (uint64_t pattern = 0; pattern < joint.weights.size(); ++pattern) {
-        size_t among = 0;
-        for (unsigned member : loss.quorum)
-          among += pattern >> member & 1;
-        wrong += 2 * among >= loss.quorum.size() ? joint.weights[pattern] : 0;
-      }
-      EXPECT_GE(loss.value, ratio(wrong, joint.sum));
-      EXPECT_LE(loss.value, survival.value());
-    }
-  }
-}
-
-/// Quorums that are chosen by the votes themselves share the confidence.
-TEST(VoteSurvive, ATableIsATestForEachQuorum) {
-  ErrorFacts facts;
-  facts.alone = {{1, -1}, {1, -1}, {1, -1}, {1, -1}};
-  facts.votes = {{0, 900}, {1, 30}, {2, 30}, {4, 25}, {8, 15}};
-  VoteSurvival survival = survive(facts, lossesOf(4, 1), {});
-  EXPECT_EQ(survival.value(), upperLimit(0, 1000, ratio(1, 20) / Rational(8)));
-  EXPECT_EQ(survival.losses[0].quorum, (std::vector<unsigned>{1, 2, 3}));
-}
-
-TEST(VoteSurvive, ManyMembers) {
-  ErrorFacts facts = equal(21, ratio(1, 10));
-  facts.alone[4].rate = ratio(1, 20);
-  facts.independent = true;
-  VoteSurvival survival = survive(facts, {{4}, {5, 6}}, {});
-  EXPECT_EQ(survival.losses[0].quorum.size(), 19u);
-  EXPECT_EQ(survival.worst, 0u);
-  EXPECT_LT(survival.value(), ratio(1, 1000));
 }
 
 TEST(VoteMoreData, SamplesForAShare) {
@@ -143,8 +64,9 @@ TEST(VoteMoreData, PairsAndTriples) {
   ASSERT_TRUE(more.triples);
   for (bool above : {false, true}) {
     ErrorFacts with = facts;
-    for (const auto &set : lossesOf(5, 3))
-      with.together[set] = {*more.triples + ratio(above, 1'000'000), 0};
+    for (uint64_t mask = 0; mask < 32; ++mask)
+      if (std::popcount(mask) == 3)
+        with.together[membersOf(mask)] = {*more.triples + ratio(above, 1'000'000), 0};
     EXPECT_EQ(*guaranteed(with, {}) <= ratio(1, 100), !above);
   }
 }
