@@ -1,98 +1,22 @@
 #include "lib/prune/FabricLayers.h"
-#include "lib/array/LoopRoles.h"
+#include "lib/prune/DataflowLayers.h"
 #include "lib/prune/Occupancy.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
 
 namespace accord {
 namespace {
 
-bool indexes(const LoopTensor &tensor, unsigned loop) {
-  for (const auto &terms : tensor.dimensions)
-    for (const LoopTensor::Term &term : terms)
-      if (term.loop == loop)
-        return true;
-  return false;
-}
+/// Each of which is solved.
+constexpr size_t kMostProblems = 64;
 
-/// The dimension of a tensor that a loop moves in; its number of dimensions if there is none.
-size_t dimensionOf(const LoopTensor &tensor, unsigned loop) {
-  for (size_t d = 0; d < tensor.dimensions.size(); ++d)
-    for (const LoopTensor::Term &term : tensor.dimensions[d])
-      if (term.loop == loop)
-        return d;
-  return tensor.dimensions.size();
-}
-
-/// Elements of a dimension: as stated, or as far as its loops reach.
-int64_t sizeOf(const LoopTensor &tensor, size_t dimension, const std::vector<Loop> &domain) {
-  if (dimension < tensor.sizes.size() && tensor.sizes[dimension] > 0)
-    return tensor.sizes[dimension];
-  int64_t size = 1;
-  for (const LoopTensor::Term &term : tensor.dimensions[dimension])
-    size += std::abs(term.stride) * (domain[term.loop].extent - 1);
-  return size;
-}
-
-struct Shape {
-  DataflowLayer layer;
-  bool fits = true;
-};
-
-Shape shapeOf(const Operation &op, const OperationProduct &product) {
-  Shape shape;
-  DataflowLayer &layer = shape.layer;
-  layer.name = op.name;
-  const LoopTensor &weights = op.tensors[product.stationary],
-                   &input = op.tensors[product.streaming];
-  const LoopTensor *result = nullptr;
-  for (const LoopTensor &tensor : op.tensors)
-    if (tensor.written)
-      result = &tensor;
-  if (!result) {
-    shape.fits = false;
-    return shape;
-  }
-  std::vector<std::pair<int64_t, int64_t>> places, kernels; // of the result and the input
-  for (unsigned i = 0; i < op.domain.size(); ++i) {
-    const int64_t extent = op.domain[i].extent;
-    const bool w = indexes(weights, i), x = indexes(input, i), y = indexes(*result, i);
-    if (w && x && y) {
-      layer.groups *= extent;
-    } else if (w && y) {
-      layer.filters *= extent;
-    } else if (x && y) {
-      const size_t at = dimensionOf(input, i);
-      if (at != 0) // the first dimension is the batch
-        places.push_back({extent, sizeOf(input, at, op.domain)});
-      else
-        shape.fits &= extent == 1;
-    } else if (w && x) {
-      // A window's loop moves the input beside a loop of the result.
-      const auto &terms = input.dimensions[dimensionOf(input, i)];
-      const bool window =
-          std::any_of(terms.begin(), terms.end(), [&](const LoopTensor::Term &term) {
-            return term.loop != i && indexes(*result, term.loop);
-          });
-      if (window)
-        kernels.push_back({extent, 0});
-      else
-        layer.channels *= extent;
-    } else {
-      shape.fits &= extent == 1;
-    }
-  }
-  shape.fits &= places.size() <= 2 && kernels.size() <= 2;
-  layer.channels *= layer.groups, layer.filters *= layer.groups;
-  if (shape.fits) {
-    places.resize(2, {1, 1}), kernels.resize(2, {1, 0});
-    layer.rows = places[0].first, layer.inputRows = places[0].second;
-    layer.columns = places[1].first, layer.inputColumns = places[1].second;
-    layer.kernelRows = kernels[0].first, layer.kernelColumns = kernels[1].first;
-  }
-  layer.weightBits = product.stationaryBits, layer.activationBits = product.streamingBits;
-  return shape;
+/// The operation that a layer is of: copies in a repeat are "name #2" and on.
+const Operation *operationOf(const WorkGraph &graph, const std::string &layer) {
+  const std::string name = layer.substr(0, layer.find(" #"));
+  for (const Operation &op : graph.operations)
+    if (op.phase == Phase::Forward && op.name == name)
+      return &op;
+  return nullptr;
 }
 
 /// Zeros among a window's products where each that an activation leaves goes with probability
@@ -114,21 +38,16 @@ std::vector<double> thinned(const std::vector<double> &windows, double zero) {
 std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest &request,
                                                            const WorkGraph &graph) {
   std::vector<FabricLayer> layers;
-  for (OperationId id = 0; id < graph.operations.size(); ++id) {
-    const Operation &op = graph.operations[id];
-    auto product = op.phase == Phase::Forward ? productOf(graph, op) : std::nullopt;
-    if (!product)
+  std::string wrong;
+  for (DataflowLayer &layer : dataflowLayers(graph, wrong)) {
+    const Operation *found = operationOf(graph, layer.name);
+    auto product = found ? productOf(graph, *found) : std::nullopt;
+    if (!product) { // of two activations: no zeros are known of it
+      layers.push_back({std::move(layer), {}});
       continue;
-    Shape shape = shapeOf(op, *product);
-    if (!shape.fits)
-      return Issue{
-          "A1010",
-          fmt::format("'{}' is no convolution of two dimensions and no matrix product, so no part "
-                      "of a dataflow device runs it",
-                      op.name),
-          op.location,
-          {}};
-    const std::string parameter = graph.values[op.operands[product->stationary]].name;
+    }
+    const Operation &op = *found;
+    const std::string &parameter = graph.values[op.operands[product->stationary]].name;
     // Of each operand no zeros, and what the last rule that means it allows.
     struct One {
       const ZeroPattern *pattern = nullptr;
@@ -146,7 +65,7 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
         of[o].push_back({&rule->choices[c], static_cast<size_t>(rule - request.rules.data()), c});
     }
     std::vector<AccuracyQuestion> questions;
-    const int64_t window = shape.layer.kernelRows * shape.layer.kernelColumns;
+    const int64_t window = layer.kernelRows * layer.kernelColumns;
     for (const One &w : of[0])
       for (const One &a : of[1]) {
         if (!w.pattern && !a.pattern)
@@ -179,17 +98,13 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
           zeros.windows = thinned(a.pattern->histogram, 1 - left[0]);
         else
           zeros.windows = independentZeros(window, 1 - left[0] * left[1]);
-        shape.layer.zeros.push_back(std::move(zeros));
+        layer.zeros.push_back(std::move(zeros));
         questions.push_back(std::move(question));
       }
-    const auto copies =
-        static_cast<int64_t>(graph.executions(id)) / std::max<int64_t>(1, graph.microbatches);
-    for (int64_t copy = 0; copy < std::max<int64_t>(1, copies); ++copy) {
-      layers.push_back({shape.layer, parameter, questions});
-      if (copies > 1)
-        layers.back().layer.name += fmt::format(" {}", copy + 1);
-    }
+    layers.push_back({std::move(layer), std::move(questions)});
   }
+  if (!wrong.empty())
+    return Issue{"A1010", wrong, request.location, {}};
   return layers;
 }
 
@@ -204,12 +119,9 @@ std::variant<FabricPlan, std::vector<Refusal>> planFabric(const SparsityRequest 
   auto &layers = std::get<std::vector<FabricLayer>>(found);
   std::vector<AccuracyQuestion> questions;
   std::vector<unsigned> layerOf;
-  std::vector<std::string> parameters;
-  for (unsigned i = 0; i < layers.size(); ++i) {
-    parameters.push_back(layers[i].parameter);
+  for (unsigned i = 0; i < layers.size(); ++i)
     for (AccuracyQuestion &question : layers[i].questions)
       questions.push_back(std::move(question)), layerOf.push_back(i);
-  }
   FabricPlan plan;
   plan.evidence = judge(request, files, questions);
   if (!plan.evidence.refusals.empty())
@@ -243,27 +155,43 @@ std::variant<FabricPlan, std::vector<Refusal>> planFabric(const SparsityRequest 
       plan.result = std::move(better);
     return std::nullopt;
   };
-  // One option for all layers that were measured together: a few, each of which is a problem.
-  std::vector<bool> grouped(layers.size(), false);
-  std::set<std::string> labels{"dense"};
-  for (const auto &group : groupsOf(plan.evidence.answers, layerOf, parameters))
-    for (unsigned i : group) {
-      grouped[i] = true;
+  // Layers that were measured together take one option: a few, each of which is a problem.
+  std::vector<std::string> alone; // each its own, though repeats share names of parameters
+  for (size_t i = 0; i < layers.size(); ++i)
+    alone.push_back(std::to_string(i));
+  const auto groups = groupsOf(plan.evidence.answers, layerOf, alone);
+  std::vector<std::vector<std::string>> labels; // by group, the dense one first
+  size_t problems = 1;
+  for (const std::vector<unsigned> &group : groups) {
+    std::vector<std::string> &of = labels.emplace_back(1, "dense");
+    for (unsigned i : group)
       for (const DataflowZeros &zeros : problem.layers[i].zeros)
-        labels.insert(zeros.label);
-    }
-  plan.together = std::find(grouped.begin(), grouped.end(), true) != grouped.end();
-  if (!plan.together)
-    labels = {"dense"};
-  for (const std::string &label : labels) {
+        if (std::find(of.begin(), of.end(), zeros.label) == of.end())
+          of.push_back(zeros.label);
+    problems *= of.size();
+    if (problems > kMostProblems)
+      return refused(
+          {"A0705",
+           fmt::format("not supported yet: more than {} combinations of options of layers "
+                       "that were measured together",
+                       kMostProblems),
+           request.location,
+           {}});
+  }
+  plan.together = !groups.empty();
+  for (size_t n = 0; n < problems; ++n) {
     DataflowProblem one = problem;
-    for (size_t i = 0; i < layers.size(); ++i)
-      if (grouped[i])
+    size_t rest = n;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const std::string &label = labels[g][rest % labels[g].size()];
+      rest /= labels[g].size();
+      for (unsigned i : groups[g])
         std::erase_if(one.layers[i].zeros,
                       [&](const DataflowZeros &zeros) { return zeros.label != label; });
-    if (auto wrong = planned(one))
+    }
+    if (auto unfit = planned(one))
       return refused({"A1010",
-                      fmt::format("'{}' on '{}': {}", graph.model, machine.name, *wrong),
+                      fmt::format("'{}' on '{}': {}", graph.model, machine.name, *unfit),
                       request.location,
                       {}});
   }

@@ -7,17 +7,13 @@ namespace accord {
 
 struct FabricLayer {
   DataflowLayer layer;
-  std::string parameter;
   std::vector<AccuracyQuestion> questions; ///< by `layer.zeros`
 };
 
-/// The products of weights and activations of a graph of one sample, in the order of the forward
-/// pass, each with the zeros that rules allow. Kernels are loops that stand with a loop of the
-/// result in one dimension of the input; what else is summed over are channels. Zeros of a window
-/// are those of its products: of activations (a histogram of windows of this size as it is, other
-/// patterns with their density, independent) or of weights. A layer of a repeat is as many layers.
-/// A1010 where a layer is no convolution of two dimensions or a matrix product, or a density cannot
-/// be had from a pattern.
+/// The layers of a graph of one sample (`dataflowLayers`), each with the zeros that rules allow:
+/// those of a window's products, of activations (a histogram of windows of this size as it is,
+/// other patterns with their density, independent), of weights, or both. A1010 where a density
+/// cannot be had from a pattern, or an operation is no layer.
 std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest &request,
                                                            const WorkGraph &graph);
 

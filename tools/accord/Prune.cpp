@@ -92,14 +92,8 @@ private:
   }
 
   bool refuse(const std::vector<Refusal> &refusals) {
-    for (const Refusal &refusal : refusals) {
-      auto error = diags_.error(codeOf(refusal.issue.code), rangeOf(diags_, refusal.issue.location),
-                                refusal.issue.message);
-      for (const auto &[location, text] : refusal.issue.notes)
-        error.note(rangeOf(diags_, location), text);
-      if (!refusal.help.empty())
-        error.help(refusal.help);
-    }
+    for (const Refusal &refusal : refusals)
+      session_.report(refusal.issue, refusal.help);
     return false;
   }
 

@@ -26,7 +26,7 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
     return std::nullopt;
   }
   auto wrong = [&](const std::string &message) {
-    refuse(Code::NotAPlan, message, json, "verify");
+    refuse(Code::BadPlan, message, json, "verify");
     return std::nullopt;
   };
   auto document = parseJson((*buffer)->getBuffer(), file);
