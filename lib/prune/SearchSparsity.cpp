@@ -116,6 +116,11 @@ private:
     return found;
   }
 
+  /// Without gradients, only what a forward pass runs.
+  bool counts(OperationId id) const {
+    return !request_.forwardOnly || search_.graph.operations[id].phase == Phase::Forward;
+  }
+
   /// All zeros that an operand may have.
   std::vector<Zeros> zerosOf(GemmOperand operand, const Layer &layer,
                              const Choices &choices) const {
@@ -279,6 +284,8 @@ private:
     if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
       option.encoding = *text;
     auto count = [&](OperationId id) -> std::optional<Issue> {
+      if (!counts(id))
+        return std::nullopt;
       const Operation &op = search_.graph.operations[id];
       const OperationCost &cost = search_.costs.operations[id];
       const auto times = static_cast<double>(search_.graph.executions(id));
@@ -358,7 +365,7 @@ private:
     std::sort(touched_.begin(), touched_.end());
     for (OperationId id = 0; id < search_.graph.operations.size(); ++id) {
       // A repeat's time is its body's.
-      if (search_.graph.operations[id].body != kNone ||
+      if (search_.graph.operations[id].body != kNone || !counts(id) ||
           std::binary_search(touched_.begin(), touched_.end(), id))
         continue;
       const auto times = static_cast<double>(search_.graph.executions(id));
