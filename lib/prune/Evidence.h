@@ -98,24 +98,28 @@ struct AccuracyAnswer {
   /// group take one option, and the loss counts once, where `counts` is set.
   Rational loss;
   bool counts = true;
-  std::string group;                 ///< empty: none, as for an option without zeros
-  std::vector<SourceLocation> lines; ///< of files that it rests on
-  std::optional<Refusal> refused;    ///< A1002, A1003; A1005: it alone is below what is required
+  std::string group; ///< empty: none, as for an option without zeros
+  /// Of files: the dense network, the line that was read, and the one of those at least as dense
+  /// that has the least limit.
+  std::vector<SourceLocation> lines;
+  std::optional<Refusal> refused; ///< A1002, A1003; A1005: it alone is below what is required
 };
 
 /// All options together keep the requirement where the sum of losses times `margin` is at most
 /// `budget`, and each group takes one option.
 struct AccuracyEvidence {
   EvidenceLevel level = EvidenceLevel::Nothing;
-  /// What is claimed is shown, under `assumptions`. False: losses are estimates that satisfy no
-  /// requirement (no margin is stated), or there is none.
+  /// Limits hold with `confidence`, under `assumptions`. False: no confidence is required, then
+  /// shares count as they were measured; or no margin is stated, then losses are estimates, which
+  /// satisfy no requirement.
   bool guaranteed = false;
   std::string metric;
   double confidence = 0; ///< 0: shares count as they were measured
   int64_t together = 0;  ///< limits that hold at once: each has this part of the confidence's error
   Rational dense;        ///< at least so accurate is the dense network
   Rational margin = 1;
-  Rational budget; ///< `dense` less what is required; below 0: nothing is shown to keep it
+  /// `dense` less what is required; below 0: nothing is shown to keep it. Nothing: no requirement.
+  std::optional<Rational> budget;
   std::vector<AccuracyAnswer> answers; ///< of the questions, in their order
   std::vector<std::string> assumptions;
   /// Why the requirement cannot be kept or judged; empty without a requirement. A1001 no evidence,
