@@ -133,8 +133,6 @@ private:
     VoteBoundText words = describe(found.strongest().kind);
     GuaranteeText text{words.name, words.formula, describe(found.evidence), found.value(),
                        found.best, found.inputs,  found.assumptions,        {}};
-    if (words.assumptions[0] != '\0')
-      text.assumptions.insert(text.assumptions.begin(), words.assumptions);
     for (const VoteBound &bound : found.bounds)
       text.bounds.emplace_back(describe(bound.kind).name, bound.claim.value);
     return text;
