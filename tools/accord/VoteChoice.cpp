@@ -130,14 +130,8 @@ private:
     if (found.conflict || found.bounds.empty())
       return std::nullopt;
     VoteBoundText words = describe(found.strongest().kind);
-    GuaranteeText text{words.name,
-                       words.formula,
-                       describe(found.evidence),
-                       found.value(),
-                       found.best,
-                       {},
-                       found.assumptions,
-                       {}};
+    GuaranteeText text{words.name, words.formula, describe(found.evidence), found.value(),
+                       found.best, found.inputs,  found.assumptions,        {}};
     for (size_t k = 0; k < counts.size(); ++k) { // alone, as the table of votes may show it
       std::vector<unsigned> alone(counts.size(), 0);
       alone[k] = 1;
@@ -146,11 +140,6 @@ private:
       if (single && *single < text.single)
         text.single = *single;
     }
-    for (const std::string &input : found.inputs)
-      if (!llvm::is_contained(text.inputs, input))
-        text.inputs.push_back(input);
-    if (words.assumptions[0] != '\0' && !llvm::is_contained(text.assumptions, words.assumptions))
-      text.assumptions.insert(text.assumptions.begin(), words.assumptions);
     for (const VoteBound &bound : found.bounds)
       text.bounds.emplace_back(describe(bound.kind).name, bound.claim.value);
     return text;
