@@ -130,8 +130,17 @@ private:
     if (found.conflict || found.bounds.empty())
       return std::nullopt;
     VoteBoundText words = describe(found.strongest().kind);
-    GuaranteeText text{words.name, words.formula, describe(found.evidence), found.value(),
-                       found.best, found.inputs,  found.assumptions,        {}};
+    GuaranteeText text{words.name,
+                       words.formula,
+                       describe(found.evidence),
+                       found.value(),
+                       found.best,
+                       {},
+                       found.assumptions,
+                       {}};
+    for (const std::string &input : found.inputs)
+      if (!llvm::is_contained(text.inputs, input))
+        text.inputs.push_back(input);
     for (size_t k = 0; k < counts.size(); ++k) { // alone, as the table of votes may show it
       std::vector<unsigned> alone(counts.size(), 0);
       alone[k] = 1;
