@@ -14,7 +14,7 @@ namespace {
 using Kind = SparsityRequest::Evidence::Kind;
 using Measured = MeasuredAccuracy;
 
-constexpr size_t kMostRefusals = 20, kMostSearches = 20;
+constexpr size_t kMostRefusals = 20, kMostSearches = 5;
 constexpr int64_t kMostSamples = 100'000'000;
 
 /// The value that a short decimal was written for.
@@ -303,8 +303,7 @@ private:
   /// So many samples with the same share would show what is required.
   std::optional<int64_t> samplesFor(const Measured *a) {
     const Rational &least = request.accuracy->least;
-    bool whole = basis->level == EvidenceLevel::Configurations;
-    if (!whole || out.confidence <= 0 || a->share <= least)
+    if (out.confidence <= 0 || a->share <= least)
       return std::nullopt;
     auto [found, isNew] = needed.try_emplace(a);
     if (!isNew || needed.size() > kMostSearches)

@@ -193,6 +193,8 @@ Refusal limitTooLow(const LimitTooLow &low) {
   else if (low.samples)
     help = fmt::format("{} samples with the same share would show it; these show {}", *low.samples,
                        printDown(low.limit));
+  else if (confident && m.share > low.required.least)
+    help = fmt::format("more samples, or a requirement of {}", printDown(low.limit));
   else
     help = fmt::format("no number of samples with this share shows it; a requirement of {} is kept",
                        printDown(low.limit));
