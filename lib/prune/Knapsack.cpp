@@ -1,6 +1,7 @@
 #include "lib/prune/Knapsack.h"
 #include "lib/prune/Multipliers.h"
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -9,24 +10,30 @@
 namespace accord {
 namespace {
 
-/// Weights that nothing so far is below in both.
-class Staircase {
+/// Weights that nothing so far is below in all.
+class Front {
 public:
-  /// Whether no weights so far are at most these in both; then they are one more step.
-  bool add(const std::array<int64_t, 2> &weights) {
-    auto after = steps.upper_bound(weights[0]);
-    if (after != steps.begin() && std::prev(after)->second <= weights[1])
-      return false;
-    auto from = steps.lower_bound(weights[0]), to = from;
-    while (to != steps.end() && to->second >= weights[1])
+  /// Whether no weights so far are at most these in all; then they are one more step.
+  bool add(const Weights &weights) {
+    for (const auto &[third, stairs] : all) {
+      if (third > weights[2])
+        break;
+      auto after = stairs.upper_bound(weights[0]);
+      if (after != stairs.begin() && std::prev(after)->second <= weights[1])
+        return false;
+    }
+    Stairs &stairs = all[weights[2]];
+    auto from = stairs.lower_bound(weights[0]), to = from;
+    while (to != stairs.end() && to->second >= weights[1])
       ++to;
-    steps.erase(from, to);
-    steps[weights[0]] = weights[1];
+    stairs.erase(from, to);
+    stairs[weights[0]] = weights[1];
     return true;
   }
 
 private:
-  std::map<int64_t, int64_t> steps; ///< the second weight by the first: it falls
+  using Stairs = std::map<int64_t, int64_t>; ///< the second weight by the first: it falls
+  std::map<int64_t, Stairs> all;             ///< by the third, which has few values
 };
 
 /// A choice for some items.
@@ -40,7 +47,10 @@ bool before(const KnapsackOption &a, const KnapsackOption &b) {
 }
 
 KnapsackOption operator+(const KnapsackOption &a, const KnapsackOption &b) {
-  return {a.value + b.value, {a.weights[0] + b.weights[0], a.weights[1] + b.weights[1]}};
+  KnapsackOption sum{a.value + b.value, {}};
+  for (size_t c = 0; c < kBudgets; ++c)
+    sum.weights[c] = a.weights[c] + b.weights[c];
+  return sum;
 }
 
 class Search {
@@ -84,13 +94,14 @@ private:
   static KnapsackResult impossible() { return {false, {}, 0, Knapsack::kUnlimited, 0}; }
 
   bool fits(const KnapsackOption &sum) const {
-    return sum.weights[0] <= problem.budgets[0] && sum.weights[1] <= problem.budgets[1];
+    return std::equal(sum.weights.begin(), sum.weights.end(), problem.budgets.begin(),
+                      std::less_equal<>());
   }
 
   /// Weights that no choice passes do not count. Options that cannot be used, or that another is
   /// at least as good as, go.
   bool reduce() {
-    for (int c : {0, 1}) {
+    for (size_t c = 0; c < kBudgets; ++c) {
       int64_t most = 0, least = 0;
       for (const auto &item : problem.items) {
         auto [low, high] =
@@ -176,8 +187,10 @@ private:
           const KnapsackOption &other = problem.items[i][o];
           if (now.value - other.value <= gain)
             break; // options are by ascending value
-          if (sum.weights[0] - now.weights[0] + other.weights[0] <= problem.budgets[0] &&
-              sum.weights[1] - now.weights[1] + other.weights[1] <= problem.budgets[1]) {
+          KnapsackOption with = sum + other;
+          for (size_t c = 0; c < kBudgets; ++c)
+            with.weights[c] -= now.weights[c];
+          if (fits(with)) {
             gain = now.value - other.value;
             item = i;
             to = o;
@@ -218,7 +231,7 @@ private:
     likely.assign(order.size() + 1, std::vector<KnapsackOption>(multipliers.size()));
     for (size_t k = order.size(); k-- > 0;) {
       const auto &item = problem.items[order[k]];
-      for (int c : {0, 1}) {
+      for (size_t c = 0; c < kBudgets; ++c) {
         int64_t low = Knapsack::kUnlimited;
         for (const KnapsackOption &option : item)
           low = std::min(low, option.weights[c]);
@@ -238,7 +251,7 @@ private:
     for (size_t m = 0; m < multipliers.size(); ++m) {
       const Multipliers &by = multipliers[m];
       __int128 priced = by.priced(sum.value, sum.weights) + prices[k][m];
-      for (int c : {0, 1})
+      for (size_t c = 0; c < kBudgets; ++c)
         if (problem.budgets[c] != Knapsack::kUnlimited)
           priced -= by.of[c] * problem.budgets[c];
       if (priced > 0)
@@ -266,7 +279,7 @@ private:
         return before(a.sum, b.sum);
       return std::tie(a.parent, a.option) < std::tie(b.parent, b.option);
     });
-    Staircase front;
+    Front front;
     std::erase_if(next, [&](const Partial &partial) {
       return boundOf(partial.sum, k + 1) > bestValue || !front.add(partial.sum.weights);
     });
@@ -343,7 +356,7 @@ std::vector<unsigned> paretoFront(const std::vector<KnapsackOption> &options) {
       return before(options[a], options[b]);
     return a < b;
   });
-  Staircase front;
+  Front front;
   std::erase_if(numbers, [&](unsigned i) { return !front.add(options[i].weights); });
   return numbers;
 }

@@ -1,22 +1,26 @@
-// A multiple-choice knapsack with two budgets: what `select` makes of its problems.
+// A multiple-choice knapsack with a few budgets: what `select` makes of its problems.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 namespace accord {
 
+constexpr size_t kBudgets = 3;
+using Weights = std::array<int64_t, kBudgets>;
+
 struct KnapsackOption {
   int64_t value = 0;
-  std::array<int64_t, 2> weights = {0, 0};
+  Weights weights = {};
 };
 /// One option of each item, with the least sum of values, whose sums of weights keep the budgets.
 /// All numbers are from 0; sums are at most 2^60.
 struct Knapsack {
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
   std::vector<std::vector<KnapsackOption>> items;
-  std::array<int64_t, 2> budgets = {kUnlimited, kUnlimited};
+  Weights budgets = {kUnlimited, kUnlimited, kUnlimited};
 };
 struct KnapsackResult {
   bool feasible = false;

@@ -1,11 +1,13 @@
 #include "lib/prune/Multipliers.h"
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 namespace accord {
 namespace {
 
-using Prices = std::array<double, 2>;
+using Prices = std::array<double, kBudgets>;
 constexpr int kHighest = 60; ///< powers of two that prices are between, from its negative
 constexpr int kHalvings = 36;
 
@@ -16,12 +18,12 @@ public:
 
   struct At {
     double value = 0;
-    std::array<int64_t, 2> over = {0, 0}; ///< weights less budgets: the slope
+    Weights over = {}; ///< weights less budgets: the slope
   };
   At operator()(const Prices &prices) {
     At at;
     choice.clear();
-    for (int c : {0, 1})
+    for (size_t c = 0; c < kBudgets; ++c)
       if (limited(c))
         at.over[c] = -problem.budgets[c];
     int64_t value = 0;
@@ -29,34 +31,36 @@ public:
       unsigned first = 0;
       double least = 0;
       for (unsigned i = 0; i < item.size(); ++i) {
-        double priced = static_cast<double>(item[i].value) +
-                        prices[0] * static_cast<double>(item[i].weights[0]) +
-                        prices[1] * static_cast<double>(item[i].weights[1]);
+        double priced = static_cast<double>(item[i].value);
+        for (size_t c = 0; c < kBudgets; ++c)
+          priced += prices[c] * static_cast<double>(item[i].weights[c]);
         if (i == 0 || priced < least) {
           first = i;
           least = priced;
         }
       }
       value += item[first].value;
-      for (int c : {0, 1})
+      for (size_t c = 0; c < kBudgets; ++c)
         at.over[c] += item[first].weights[c];
       choice.push_back(first);
     }
     at.value = static_cast<double>(value);
-    for (int c : {0, 1})
+    for (size_t c = 0; c < kBudgets; ++c)
       if (limited(c))
         at.value += prices[c] * static_cast<double>(at.over[c]);
-    bool fits = (!limited(0) || at.over[0] <= 0) && (!limited(1) || at.over[1] <= 0);
+    bool fits = true;
+    for (size_t c = 0; c < kBudgets; ++c)
+      fits &= !limited(c) || at.over[c] <= 0;
     if (fits && (best.empty() || value < bestValue)) {
       best = choice;
       bestValue = value;
     }
     return at;
   }
-  bool limited(int c) const { return problem.budgets[c] != Knapsack::kUnlimited; }
+  bool limited(size_t c) const { return problem.budgets[c] != Knapsack::kUnlimited; }
 
   /// The best price of budget `c` with the other as it is: by halving, where the slope turns.
-  double along(int c, Prices &prices) {
+  double along(size_t c, Prices &prices) {
     auto over = [&](double price) {
       prices[c] = price;
       return (*this)(prices).over[c] > 0;
@@ -81,13 +85,12 @@ private:
   int64_t bestValue = 0;
 };
 
-/// The best prices of both: the dual function, at its best along the first price, is concave in
-/// the second, so its maximum is where thirds no longer rise.
-Prices both(Dual &dual) {
-  Prices prices = {0, 0};
+/// The best prices of two budgets: the dual function, at its best along the first price, is
+/// concave in the second, so its maximum is where thirds no longer rise. Its value.
+double both(Dual &dual, size_t first, size_t second, Prices &prices) {
   auto at = [&](double price) {
-    prices[1] = price;
-    return dual.along(0, prices);
+    prices[second] = price;
+    return dual.along(first, prices);
   };
   int low = -kHighest, high = kHighest;
   while (high - low > 2) {
@@ -116,17 +119,16 @@ Prices both(Dual &dual) {
       atLeft = at(left);
     }
   }
-  at((from + to) / 2);
-  return prices;
+  return at((from + to) / 2);
 }
 
 /// Numbers are below 2^60, products with them below 2^122.
 Multipliers integers(const Prices &prices) {
-  double largest = std::max({prices[0], prices[1], 1.0});
+  double largest = std::max(1.0, *std::max_element(prices.begin(), prices.end()));
   int shift = std::clamp(kHighest - 1 - std::ilogb(largest), 0, 40);
   Multipliers out;
   out.scale = __int128(1) << shift;
-  for (int c : {0, 1})
+  for (size_t c = 0; c < kBudgets; ++c)
     out.of[c] =
         static_cast<int64_t>(std::min(std::ldexp(prices[c], shift), std::ldexp(1.0, kHighest)));
   return out;
@@ -143,17 +145,31 @@ unsigned Multipliers::least(const std::vector<KnapsackOption> &item) const {
 }
 
 std::vector<Multipliers> findMultipliers(const Knapsack &problem, std::vector<unsigned> &best) {
-  std::vector<Multipliers> out;
+  std::vector<std::pair<double, Prices>> found;
   Dual dual(problem, best);
-  for (int c : {0, 1}) {
+  for (size_t c = 0; c < kBudgets; ++c) {
     if (!dual.limited(c))
       continue;
-    Prices prices = {0, 0};
-    dual.along(c, prices);
-    out.push_back(integers(prices));
+    Prices prices = {};
+    double value = dual.along(c, prices);
+    found.push_back({value, prices});
+    for (size_t other = 0; other < c; ++other) {
+      if (!dual.limited(other))
+        continue;
+      Prices two = {};
+      value = both(dual, other, c, two);
+      found.push_back({value, two});
+      size_t third = kBudgets - c - other;
+      if (third < kBudgets && dual.limited(third) && third != c && third != other) {
+        value = dual.along(third, two);
+        found.push_back({value, two});
+      }
+    }
   }
-  if (dual.limited(0) && dual.limited(1))
-    out.insert(out.begin(), integers(both(dual)));
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<Multipliers> out;
+  for (const auto &entry : found)
+    out.push_back(integers(entry.second));
   return out;
 }
 

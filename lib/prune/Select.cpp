@@ -110,13 +110,29 @@ private:
     return out;
   }
 
+  /// Options of the first rule that an option of a decision takes.
+  int64_t ruled(const Decision &decision, size_t option) const {
+    if (problem.rules.empty())
+      return 0;
+    const auto &named = problem.rules.front().options;
+    int64_t count = 0;
+    for (size_t i = 0; i < decision.operations.size(); ++i)
+      count += std::count(named.begin(), named.end(),
+                          std::pair(decision.operations[i], decision.choices[option][i]));
+    return count;
+  }
+
   SelectionResult sum() {
     Knapsack knapsack;
-    knapsack.budgets = {problem.lossBudget, problem.byteBudget};
+    knapsack.budgets = {problem.lossBudget, problem.byteBudget,
+                        problem.rules.empty() ? Knapsack::kUnlimited : problem.rules.front().most};
     for (const Decision &decision : decisions) {
       auto &item = knapsack.items.emplace_back();
-      for (const SelectionSums &sum : decision.sums)
-        item.push_back({valueOf(sum, problem.objective), {sum.loss, sum.bytes}});
+      for (size_t i = 0; i < decision.sums.size(); ++i) {
+        const SelectionSums &sum = decision.sums[i];
+        item.push_back(
+            {valueOf(sum, problem.objective), {sum.loss, sum.bytes, ruled(decision, i)}});
+      }
     }
     KnapsackResult result = solve(knapsack, options.states);
     states += result.states;
