@@ -89,7 +89,7 @@ private:
         for (unsigned count = 1; count <= most && count <= size; ++count)
           number[size] += number[size - count];
     for (size_t size = 1; size < number.size(); size += 2)
-      if (plan.problem.lost > 0 ||
+      if (plan.problem.lost > 0 || size == 1 ||
           llvm::is_contained(plan.problem.sizes, static_cast<unsigned>(size)))
         tests += number[size];
     return std::max<int64_t>(1, tests);
