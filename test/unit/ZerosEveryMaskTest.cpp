@@ -232,6 +232,10 @@ TEST(ZerosEveryMask, OuterProducts) {
 }
 
 TEST(ZerosEveryMask, EnginesEndWithTheLastGroup) {
+  ProductArray two;
+  two.perCycle = 2;
+  EXPECT_EQ(cycles(product(1, 7, 2, unstructured(1)), skipping(2, 1, 1), two).mean,
+            8); // seven groups of two cycles
   for (double engines : {2.0, 3.0})
     for (int64_t lanes : {1, 2})
       for (double density : {0.2, 0.5, 0.8})
