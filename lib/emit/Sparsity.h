@@ -10,8 +10,8 @@ constexpr const char *kSparsityFile = "prune.json";
 
 /// All that is known of it, with the problem of the choice and its answer.
 llvm::json::Value toJson(const SparsityPlan &plan);
-/// The problem and the answer of what `toJson` wrote; reports at `path` what is of another form.
-/// Words and costs by phase are not read.
+/// The problem and the answer of what `toJson` wrote of a step (`readDataflow` reads the others);
+/// reports at `path` what is of another form. Words and costs by phase are not read.
 bool readSelection(const llvm::json::Value &value, SelectionProblem &problem,
                    SelectionResult &result, llvm::json::Path path);
 

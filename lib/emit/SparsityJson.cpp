@@ -1,3 +1,4 @@
+#include "lib/emit/DataflowJson.h"
 #include "lib/emit/JsonLists.h"
 #include "lib/emit/Sparsity.h"
 #include "lib/emit/StrictFields.h"
@@ -88,39 +89,6 @@ json::Value toJson(const PrunePlan &plan) {
                       {"state_bytes", sums.bytes},          {"dense_time_s", sums.denseSeconds},
                       {"dense_energy_J", sums.denseJoules}, {"dense_state_bytes", sums.denseBytes},
                       {"other_time_s", plan.otherSeconds}};
-}
-
-json::Value toJson(const FabricPlan &pipeline, const SparsityPlan &plan) {
-  const DataflowResult &result = pipeline.result;
-  json::Array stages;
-  for (size_t i = 0; i < result.stages.size(); ++i) {
-    const DataflowStage &stage = result.stages[i];
-    const DataflowFolding &f = stage.folding;
-    stages.push_back(
-        json::Object{{"layer", jsonString(pipeline.layers[i])},
-                     {"zeros", jsonString(stage.label)},
-                     {"groups", f.groups},
-                     {"in", f.in},
-                     {"out", f.out},
-                     {"fine", f.fine},
-                     {"multipliers", stage.multipliers},
-                     {"cycles", stage.cycles.most()},
-                     {"limit", stage.cycles.limit() == DataflowLimit::Products ? "products"
-                               : stage.cycles.limit() == DataflowLimit::Input  ? "input"
-                                                                               : "output"},
-                     {"busy", stage.busy},
-                     {"fewest_cycles", stage.fewest}});
-  }
-  return json::Object{{"stages", std::move(stages)},
-                      {"interval_cycles", result.interval},
-                      {"images_per_second", result.imagesPerSecond},
-                      {"most_images_per_second", result.mostImagesPerSecond},
-                      {"multipliers", result.multipliers},
-                      {"multipliers_of_device", plan.fabric.multipliers},
-                      {"clock_Hz", plan.hertz},
-                      {"binding", static_cast<int64_t>(result.binding)},
-                      {"saturating", static_cast<int64_t>(result.saturating)},
-                      {"why", jsonString(result.why)}};
 }
 
 /// A number, or null where nothing is limited.
@@ -257,7 +225,7 @@ json::Value toJson(const SparsityPlan &plan) {
   if (plan.step)
     document["step"] = toJson(*plan.step);
   if (plan.pipeline)
-    document["pipeline"] = toJson(*plan.pipeline, plan);
+    document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
   if (const auto &claim = plan.accuracy) {
     json::Object accuracy{
         {"metric", jsonString(claim->metric)}, {"guaranteed", claim->guaranteed},

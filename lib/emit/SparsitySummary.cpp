@@ -36,12 +36,9 @@ std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style) {
     const DataflowStage &stage = plan.pipeline->result.stages[i];
     const DataflowFolding &f = stage.folding;
     const DataflowLimit limit = stage.cycles.limit();
-    table.row({plan.pipeline->layers[i], fmt::format("{}", stage.multipliers),
+    table.row({plan.pipeline->problem.layers[i].name, fmt::format("{}", stage.multipliers),
                fmt::format("{}", f.in * f.groups), fmt::format("{}", f.out),
-               fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy),
-               limit == DataflowLimit::Products ? "products"
-               : limit == DataflowLimit::Input  ? "input words"
-                                                : "output words",
+               fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy), name(limit),
                stage.label});
   }
   return table.text(style);
@@ -100,8 +97,9 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     lines.text += pipelineTable(plan, style);
     lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}",
                                         result.imagesPerSecond, result.interval,
-                                        formatSi(plan.hertz, "Hz"), proven));
-    lines.add("multipliers", fmt::format("{} of {}", result.multipliers, plan.fabric.multipliers));
+                                        formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
+    lines.add("multipliers", fmt::format("{} of {}", result.multipliers,
+                                         plan.pipeline->problem.fabric.multipliers));
     lines.add("limit", result.why);
   }
   if (plan.accuracy)

@@ -132,7 +132,6 @@ std::variant<FabricPlan, std::vector<Refusal>> planFabric(const SparsityRequest 
     problem.lossBudget = budgetUnits(plan.evidence.budget, plan.evidence.margin);
   size_t at = 0;
   for (FabricLayer &layer : layers) {
-    plan.layers.push_back(layer.layer.name);
     std::vector<DataflowZeros> kept;
     for (DataflowZeros &zeros : layer.layer.zeros) {
       const AccuracyAnswer &answer = plan.evidence.answers[at++];
@@ -152,7 +151,7 @@ std::variant<FabricPlan, std::vector<Refusal>> planFabric(const SparsityRequest 
       return *wrong;
     auto &better = std::get<DataflowResult>(result);
     if (better.feasible && (!plan.result.feasible || better.interval < plan.result.interval))
-      plan.result = std::move(better);
+      plan.result = std::move(better), plan.problem = one;
     return std::nullopt;
   };
   // Layers that were measured together take one option: a few, each of which is a problem.

@@ -18,8 +18,8 @@ std::variant<std::vector<FabricLayer>, Issue> fabricLayers(const SparsityRequest
                                                            const WorkGraph &graph);
 
 struct FabricPlan {
+  DataflowProblem problem; ///< with the options that the answer is the best of
   DataflowResult result;
-  std::vector<std::string> layers; ///< names, by `DataflowResult::stages`
   AccuracyEvidence evidence;
   std::vector<Refusal> notShown; ///< as in `PrunePlan`
   bool together = false;         ///< layers take one option, each of which was tried

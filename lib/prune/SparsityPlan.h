@@ -27,17 +27,12 @@ struct SparsityPlan {
   /// One of them: a step of training on one device, or the layers of a dataflow device.
   std::optional<PrunePlan> step;
   std::optional<FabricPlan> pipeline;
-  DataflowFabric fabric; ///< of `pipeline`
-  double hertz = 0;
   std::optional<AccuracyClaim> accuracy;
   std::vector<std::string> assumptions;
 
   const AccuracyEvidence &evidence() const { return step ? step->evidence : pipeline->evidence; }
   const std::vector<Refusal> &notShown() const {
     return step ? step->notShown : pipeline->notShown;
-  }
-  const SelectionProblem &problem() const {
-    return step ? step->problem : pipeline->result.problem;
   }
   const SelectionResult &selection() const {
     return step ? step->result : pipeline->result.selection;

@@ -117,7 +117,6 @@ private:
     if (auto *refused = std::get_if<std::vector<Refusal>>(&found))
       return refuse(*refused);
     plan_.pipeline = std::move(std::get<FabricPlan>(found));
-    plan_.fabric = *session_.machine().fabric, plan_.hertz = session_.machine().clock.value;
     plan_.objective = "throughput";
     if (!request_.forwardOnly)
       plan_.assumptions.push_back("phases = forward: a dataflow device runs images, not gradients");

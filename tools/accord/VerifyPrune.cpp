@@ -1,7 +1,8 @@
 #include "tools/accord/VerifyPrune.h"
+#include "lib/emit/DataflowJson.h"
 #include "lib/emit/Sparsity.h"
 #include "lib/support/JsonParse.h"
-#include "lib/verify/Selection.h"
+#include "lib/verify/Dataflow.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -32,14 +33,31 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   auto document = parseJson((*buffer)->getBuffer(), file);
   if (!document)
     return wrong(llvm::toString(document.takeError()));
-  SelectionProblem problem;
-  SelectionResult result;
+  SelectionProof proof;
   llvm::json::Path::Root root("prune");
-  if (!readSelection(*document, problem, result, root))
+  const llvm::json::Value *pipeline =
+      document->getAsObject() ? document->getAsObject()->get("pipeline") : nullptr;
+  bool read = false;
+  std::string unfit;
+  if (pipeline) {
+    DataflowProblem problem;
+    DataflowResult result;
+    read = readDataflow(*pipeline, problem, result, llvm::json::Path(root).field("pipeline"));
+    unfit = read ? check(problem) : "";
+    if (read && unfit.empty())
+      proof = verify(problem, result);
+  } else {
+    SelectionProblem problem;
+    SelectionResult result;
+    read = readSelection(*document, problem, result, root);
+    unfit = read ? check(problem) : "";
+    if (read && unfit.empty())
+      proof = verify(problem, result);
+  }
+  if (!read)
     return wrong(fmt::format("{}: {}", file, llvm::toString(root.getError())));
-  if (std::string unfit = check(problem); !unfit.empty())
+  if (!unfit.empty())
     return wrong(fmt::format("{}: {}", file, unfit));
-  SelectionProof proof = verify(problem, result);
   Verification verification;
   verification.findings = std::move(proof.findings);
   verification.checked = std::move(proof.checked);
