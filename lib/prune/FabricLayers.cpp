@@ -128,8 +128,8 @@ std::variant<FabricPlan, std::vector<Refusal>> planFabric(const SparsityRequest 
     return plan.evidence.refusals;
   DataflowProblem problem;
   problem.fabric = *machine.fabric, problem.hertz = machine.clock.value;
-  if (request.accuracy)
-    problem.lossBudget = budgetUnits(plan.evidence.budget, plan.evidence.margin);
+  if (plan.evidence.budget)
+    problem.lossBudget = budgetUnits(*plan.evidence.budget, plan.evidence.margin);
   size_t at = 0;
   for (FabricLayer &layer : layers) {
     std::vector<DataflowZeros> kept;

@@ -277,7 +277,7 @@ private:
   std::variant<PruneOption, Issue> optionOf(const Layer &of, bool first, const Zeros &w,
                                             const Zeros &a, const Zeros &g) const {
     PruneOption option;
-    option.label = labelOf(w, a, g);
+    option.label = labelOf(w, a, g, true), option.zeros = labelOf(w, a, g, false);
     const LinearZeros zeros{w.of, a.of, g.of, false};
     const bool dense = w.dense && a.dense && g.dense;
     option.format = describe(w.of.format);
@@ -350,14 +350,14 @@ private:
     return std::nullopt;
   }
 
-  std::string labelOf(const Zeros &w, const Zeros &a, const Zeros &g) const {
+  std::string labelOf(const Zeros &w, const Zeros &a, const Zeros &g, bool formats) const {
     std::vector<std::string> parts;
     const Zeros *all[kOperands] = {&w, &a, &g};
     for (unsigned o = 0; o < kOperands; ++o)
       if (!all[o]->dense)
-        parts.push_back(fmt::format("{} {} as {}", kOperandNames[o],
-                                    request_.rules[all[o]->rule].texts[all[o]->choice],
-                                    describe(all[o]->of.format)));
+        parts.push_back(kOperandNames[o] +
+                        (" " + request_.rules[all[o]->rule].texts[all[o]->choice]) +
+                        (formats ? " as " + describe(all[o]->of.format) : ""));
     return parts.empty() ? "dense" : fmt::format("{}", fmt::join(parts, "; "));
   }
 
@@ -378,24 +378,36 @@ private:
         plan_.otherBytes += static_cast<double>(resident.bytes);
   }
 
+  double worth(const PruneOption &option) const {
+    return plan_.problem.objective == SelectionObjective::Energy   ? option.quantileJoules
+           : plan_.problem.objective == SelectionObjective::Memory ? option.quantileBytes
+                                                                   : option.quantile;
+  }
+
   void objective() {
     plan_.problem.objective = request_.objective == "energy"   ? SelectionObjective::Energy
                               : request_.objective == "memory" ? SelectionObjective::Memory
                                                                : SelectionObjective::Time;
-    if (request_.accuracy)
-      plan_.problem.lossBudget = budgetUnits(plan_.evidence.budget, plan_.evidence.margin);
+    if (plan_.evidence.budget)
+      plan_.problem.lossBudget = budgetUnits(*plan_.evidence.budget, plan_.evidence.margin);
     // Against zeros: what has any is rounded up, what has none down.
     auto whole = [](double value, bool sparse) {
       return static_cast<int64_t>(sparse ? std::ceil(value) : std::floor(value));
     };
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
+      // Layers that take one option take one pattern, each in the format that is best for it: of
+      // each pattern the best is named without.
+      std::map<std::string, const PruneOption *> best;
+      for (const PruneOption &option : layer.options)
+        if (const PruneOption *&other = best[option.zeros]; !other || worth(option) < worth(*other))
+          other = &option;
       for (const PruneOption &option : layer.options) {
         const bool sparse = &option != &layer.options.front();
-        operation.options.push_back({option.label, whole(option.quantile * 1e12, sparse),
-                                     whole(option.quantileJoules * 1e12, sparse),
-                                     whole(option.quantileBytes, sparse), lossUnits(option.loss),
-                                     sparse});
+        operation.options.push_back(
+            {best[option.zeros] == &option ? option.zeros : option.label,
+             whole(option.quantile * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
+             whole(option.quantileBytes, sparse), lossUnits(option.loss), sparse});
       }
       plan_.problem.operations.push_back(std::move(operation));
     }

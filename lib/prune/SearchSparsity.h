@@ -19,6 +19,7 @@ struct SparsitySearch {
 /// its parameter's update.
 struct PruneOption {
   std::string label;            ///< "weights nm(2, 4) as nm(2, 4)", "dense"
+  std::string zeros;            ///< the same without formats: "weights nm(2, 4)"
   std::string format, encoding; ///< of weights; MLIR's `#sparse_tensor.encoding`, empty if dense
   double seconds = 0, quantile = 0; ///< mean; not exceeded with the confidence asked for
   double forward = 0, dataGradient = 0, weightGradient = 0, update = 0; ///< parts of `seconds`
