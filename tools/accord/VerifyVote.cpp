@@ -74,8 +74,19 @@ private:
       none_.insert(claim.counts);
     else
       proven_[claim.counts] = claim.claim.value;
-    if (proof.tight)
+    // Limits of samples could be larger than they need to be.
+    if ((proof.tight && claim.claim.limits.empty()) || tableIsTight(claim.claim))
       tight_.insert(claim.counts);
+  }
+
+  /// Whether the table does not show what is required.
+  bool tableIsTight(VoteClaim claim) const {
+    if (claim.proof != VoteClaim::Proof::Table || !plan.problem.most)
+      return false;
+    claim.value = *plan.problem.most;
+    for (VoteLimit &limit : claim.limits)
+      limit.limit = claim.value;
+    return !verify(claim).holds();
   }
 
   void guaranteed(const MemberChoice &choice) {
@@ -87,8 +98,8 @@ private:
            membersText(plan.problem, choice.counts), choice.error.print());
   }
 
-  /// What was refused though it could be better: a distribution of errors shows that no better
-  /// guarantee follows from what is stated.
+  /// What was refused though it could be better: a distribution of errors, or the votes that were
+  /// seen, show that no better guarantee follows from what is stated.
   void refusals(const std::vector<size_t> &rests) {
     size_t shown = 0;
     for (size_t i : rests) {
@@ -101,7 +112,7 @@ private:
     if (shown)
       out_.checked.push_back(fmt::format(
           "that no better guarantee follows for {} cheaper ensembles: errors that have the "
-          "stated rates, or that none have them",
+          "stated rates, votes that were seen, or that no errors have these rates",
           shown));
     if (shown < rests.size())
       out_.trusted.push_back(

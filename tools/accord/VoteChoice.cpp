@@ -60,12 +60,11 @@ private:
     return options;
   }
 
+  /// Members by kind alone: what is known of kinds holds for each of them.
   std::vector<std::string> namesOf(const std::vector<unsigned> &counts) const {
     std::vector<std::string> names;
-    for (size_t k = 0; k < counts.size(); ++k)
-      for (unsigned i = 1; i <= counts[k]; ++i)
-        names.push_back(counts[k] > 1 ? fmt::format("{}.{}", plan.problem.kinds[k].name, i)
-                                      : plan.problem.kinds[k].name);
+    for (unsigned kind : kindsOf(counts))
+      names.push_back(plan.problem.kinds[kind].name);
     return names;
   }
 
@@ -90,7 +89,7 @@ private:
         for (unsigned count = 1; count <= most && count <= size; ++count)
           number[size] += number[size - count];
     for (size_t size = 1; size < number.size(); size += 2)
-      if (plan.problem.lost > 0 ||
+      if (plan.problem.lost > 0 || size == 1 ||
           llvm::is_contained(plan.problem.sizes, static_cast<unsigned>(size)))
         tests += number[size];
     return std::max<int64_t>(1, tests);
@@ -131,8 +130,27 @@ private:
     if (found.conflict || found.bounds.empty())
       return std::nullopt;
     VoteBoundText words = describe(found.strongest().kind);
-    GuaranteeText text{words.name, words.formula, describe(found.evidence), found.value(),
-                       found.best, found.inputs,  found.assumptions,        {}};
+    GuaranteeText text{words.name,
+                       words.formula,
+                       describe(found.evidence),
+                       found.value(),
+                       found.best,
+                       {},
+                       found.assumptions,
+                       {}};
+    for (size_t k = 0; k < counts.size(); ++k) { // alone, as the table of votes may show it
+      std::vector<unsigned> alone(counts.size(), 0);
+      alone[k] = 1;
+      auto single =
+          counts[k] ? guaranteed(factsOf(plan.facts, alone), optionsOf(alone)) : std::nullopt;
+      if (single && *single < text.single)
+        text.single = *single;
+    }
+    for (const std::string &input : found.inputs)
+      if (!llvm::is_contained(text.inputs, input))
+        text.inputs.push_back(input);
+    if (words.assumptions[0] != '\0' && !llvm::is_contained(text.assumptions, words.assumptions))
+      text.assumptions.insert(text.assumptions.begin(), words.assumptions);
     for (const VoteBound &bound : found.bounds)
       text.bounds.emplace_back(describe(bound.kind).name, bound.claim.value);
     return text;
@@ -147,24 +165,25 @@ private:
         continue;
       const std::vector<unsigned> &counts = of.surest->counts;
       MoreData more = moreData(factsOf(plan.facts, counts), *plan.problem.most, optionsOf(counts));
-      std::vector<std::string> ways;
+      std::string ways;
+      auto add = [&](const std::string &way) { ways += (ways.empty() ? "" : ", or ") + way; };
       if (more.pairs)
-        ways.push_back(fmt::format("pairs wrong together at most {}", percentText(*more.pairs)));
+        add(fmt::format("pairs wrong together at most {}", percentText(*more.pairs)));
       if (more.triples)
-        ways.push_back(fmt::format("three wrong together at most {}", percentText(*more.triples)));
+        add(fmt::format("three wrong together at most {}", percentText(*more.triples)));
       if (more.samples)
-        ways.push_back(fmt::format("the same rates from {} samples each", *more.samples));
+        add(fmt::format("the same rates from {} samples each", *more.samples));
       if (more.table)
-        ways.push_back(fmt::format("a table of {} votes with {} of them wrong", *more.table,
-                                   percentText(more.tableRate)));
+        add(fmt::format("a table of {} votes with {} of them wrong", *more.table,
+                        percentText(more.tableRate)));
       if (more.tableNoneWrong)
-        ways.push_back(fmt::format("a table of {} votes, none wrong", *more.tableNoneWrong));
-      std::string all;
-      for (const std::string &way : ways)
-        all += (all.empty() ? "" : ", or ") + way;
-      plan.moreData.push_back(fmt::format(
-          "{}: {} would certify {}", membersText(plan.problem, counts),
-          all.empty() ? "nothing that is known of how" : all, percentText(*plan.problem.most)));
+        add(fmt::format("a table of {} votes, none wrong", *more.tableNoneWrong));
+      std::string who = membersText(plan.problem, counts);
+      plan.moreData.push_back(ways.empty()
+                                  ? fmt::format("no more data of these kinds certifies {} for {}",
+                                                percentText(*plan.problem.most), who)
+                                  : fmt::format("{} is certified for {} by {}",
+                                                percentText(*plan.problem.most), who, ways));
     }
   }
 

@@ -83,8 +83,9 @@ function guarantee() {
   if (!g) return;
   byId("guarantee").hidden = false;
   byId("guarantee-table").append(el("tbody", {}, ...[["bound", g.bound], ["formula", g.formula], ["value", `${share(g.value)} (${exact(g.value)})`], ["evidence", g.evidence], ...g.inputs.map((t, i) => [i ? "" : "inputs", t]), ...g.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([a, b]) => line([[a, "quiet"], [b]]))));
-  byId("bounds-hint").textContent = "all bounds that apply; each holds, the least counts";
-  byId("bounds-table").append(head([["bound"], ["error at most", "n"]]), el("tbody", {}, ...g.bounds.map(b => line([[b.bound], [share(b.value), "n"]]))));
+  const says = g.bounds.filter(b => fraction(b.value) < 1);
+  byId("bounds-hint").textContent = "bounds that apply and are below 100 %: each holds, the least counts";
+  byId("bounds-table").append(head([["bound"], ["error at most", "n"]]), el("tbody", {}, ...says.map(b => line([[b.bound], [share(b.value), "n"]]))));
 }
 
 function rest() {
