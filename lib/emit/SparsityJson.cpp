@@ -220,10 +220,12 @@ json::Value toJson(const SparsityPlan &plan) {
       {"assumptions", strings(plan.assumptions)},
       {"left_out", list(plan.notShown(),
                         [](const Refusal &refusal) { return jsonString(refusal.issue.message); })},
-      {"problem", toJson(plan.problem())},
-      {"answer", toJson(plan.selection())}};
-  if (plan.step)
+  };
+  if (plan.step) {
     document["step"] = toJson(*plan.step);
+    document["problem"] = toJson(plan.step->problem);
+    document["answer"] = toJson(plan.step->result);
+  }
   if (plan.pipeline)
     document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
   if (const auto &claim = plan.accuracy) {
@@ -236,7 +238,7 @@ json::Value toJson(const SparsityPlan &plan) {
       accuracy["required"] = claim->required->print();
     document["accuracy"] = std::move(accuracy);
   }
-  return document;
+  return json::Value(std::move(document));
 }
 
 bool readSelection(const json::Value &value, SelectionProblem &problem, SelectionResult &result,
