@@ -209,11 +209,18 @@ TEST(EnsembleRequest, VotesThatAreWrong) {
                            std::string("wide,count\n1,99999999999999999999\n"),
                            std::string("wide,count\n1,9007199254740992\n0,9007199254740992\n"),
                            std::string("wide\n\"1\n"),
-                           std::string("wide\n\0\n", 7),
+
                            many + "\n"}) {
     Read read(members, text);
     ASSERT_TRUE(read.request) << read.diags.text();
     EXPECT_FALSE(readVotes(*read.request, read.diags)) << text;
     EXPECT_EQ(read.errors().substr(0, 5), "A1009") << text << read.errors();
   }
+}
+
+TEST(EnsembleRequest, FilesThatAreNoText) {
+  Read read("member wide = m(), votes from \"v.csv\"", std::string("wide\n\0\n", 7));
+  ASSERT_TRUE(read.request);
+  EXPECT_FALSE(readVotes(*read.request, read.diags));
+  EXPECT_EQ(read.errors(), "A0006@2:26");
 }
