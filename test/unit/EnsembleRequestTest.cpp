@@ -46,7 +46,7 @@ TEST(EnsembleRequest, EveryKey) {
   votes from "v.csv"
   independent = true
   size = 1..7, vote = majority, lost = 1
-  devices = {a100_80g: 2, h100_sxm: 1}
+  devices = {a100_80g: 2, h100: 1}
   require error <= 0.09 confidence 0.99
   minimize price)");
   ASSERT_TRUE(read.request) << read.diags.text();

@@ -93,11 +93,11 @@ TEST(ProgramQuality, MembersAreTrainedAsTheTraining) {
   EXPECT_EQ(parameters(small, *a), 2 * 2 + 2); // its own model: of size 2, 8 without arguments
   EXPECT_EQ(parameters(plain, *b), 8 * 8 + 8);
   ElaborateOptions elsewhere = with("", "small");
-  elsewhere.target = "h100_sxm";
+  elsewhere.target = "h100";
   elsewhere.batch = "16";
   auto moved = Loaded(kVoters, elsewhere).program->job();
   ASSERT_TRUE(moved);
-  EXPECT_EQ(moved->target, "h100_sxm");
+  EXPECT_EQ(moved->target, "h100");
   EXPECT_EQ(moved->batch, 16);
 }
 
