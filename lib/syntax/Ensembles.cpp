@@ -236,7 +236,7 @@ private:
           .error(Code::WrongType, value.range,
                  fmt::format("'devices' says how many there are of each machine, not {}",
                              value.describe()))
-          .help("for example: devices = {a100_80g: 2, h100_sxm: 1}");
+          .help("for example: devices = {a100_80g: 2, h100: 1}");
       return;
     }
     for (const auto &[name, count] : map->pairs)

@@ -7,13 +7,25 @@
 
 namespace accord {
 
+/// A file of text: one with other control characters is refused as a whole.
+static std::optional<FileId> readText(const std::string &path, SourceRange from,
+                                      Diagnostics &diags) {
+  auto read = readFile(diags, path, from);
+  if (!read || llvm::none_of(diags.sources().text(*read), [](char c) {
+        return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r';
+      }))
+    return read;
+  diags.error(Code::NotText, from, fmt::format("'{}' is no text", path));
+  return std::nullopt;
+}
+
 SourceRange QualityTable::at(const Diagnostics &diags, const calibrate::Cell &cell) const {
   return diags.sources().at(file, {cell.line, cell.column});
 }
 
 std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
                                       Diagnostics &diags) {
-  auto read = readFile(diags, path, from);
+  auto read = readText(path, from, diags);
   if (!read)
     return std::nullopt;
   QualityTable table;
@@ -117,7 +129,7 @@ bool readHistogram(const std::string &path, SourceRange from, int64_t window, Ze
 }
 
 bool readMask(const std::string &path, SourceRange from, ZeroPattern &pattern, Diagnostics &diags) {
-  auto read = readFile(diags, path, from);
+  auto read = readText(path, from, diags);
   if (!read)
     return false;
   llvm::StringRef text = diags.sources().text(*read);

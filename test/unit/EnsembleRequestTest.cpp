@@ -46,7 +46,7 @@ TEST(EnsembleRequest, EveryKey) {
   votes from "v.csv"
   independent = true
   size = 1..7, vote = majority, lost = 1
-  devices = {a100_80g: 2, h100_sxm: 1}
+  devices = {a100_80g: 2, h100: 1}
   require error <= 0.09 confidence 0.99
   minimize price)");
   ASSERT_TRUE(read.request) << read.diags.text();
@@ -209,11 +209,18 @@ TEST(EnsembleRequest, VotesThatAreWrong) {
                            std::string("wide,count\n1,99999999999999999999\n"),
                            std::string("wide,count\n1,9007199254740992\n0,9007199254740992\n"),
                            std::string("wide\n\"1\n"),
-                           std::string("wide\n\0\n", 7),
+
                            many + "\n"}) {
     Read read(members, text);
     ASSERT_TRUE(read.request) << read.diags.text();
     EXPECT_FALSE(readVotes(*read.request, read.diags)) << text;
     EXPECT_EQ(read.errors().substr(0, 5), "A1009") << text << read.errors();
   }
+}
+
+TEST(EnsembleRequest, FilesThatAreNoText) {
+  Read read("member wide = m(), votes from \"v.csv\"", std::string("wide\n\0\n", 7));
+  ASSERT_TRUE(read.request);
+  EXPECT_FALSE(readVotes(*read.request, read.diags));
+  EXPECT_EQ(read.errors(), "A0006@2:26");
 }

@@ -3,6 +3,7 @@
 #include "DesignSpaceFixture.h"
 #include "lib/cost/FromAccel.h"
 #include "mlir/IR/Diagnostics.h"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -126,5 +127,22 @@ TEST(SparseCore, DesignsAreWrittenAgain) {
     EXPECT_EQ(allOf(*std::get<Machine>(one).cores[0].sparse), allOf(*again->cores[0].sparse));
     EXPECT_EQ(again->fabric->multiplierRows, 9);
     EXPECT_EQ(again->memories[0].bandwidth.value, 24e9);
+  }
+}
+
+// Data sheets of A100 and H100: twice the dense peak with 2:4 weights.
+TEST(SparseCore, ShippedGpusSkipTwoOfFour) {
+  for (auto [file, name] : {std::pair("a100", "a100_80g"), {"h100", "h100"}}) {
+    Machines machines(
+        std::filesystem::path(fmt::format("{}/lib/catalog/{}.accel", ACCORD_SOURCE_DIR, file)));
+    auto made = machineFrom(machines[name]);
+    ASSERT_TRUE(mlir::succeeded(made)) << name;
+    const auto &zeros = made->cores[0].sparse;
+    ASSERT_TRUE(zeros) << name;
+    EXPECT_EQ(zeros->stationary.mode, ZeroUse::Mode::Skip);
+    EXPECT_TRUE(zeros->stationary.compress);
+    EXPECT_EQ(zeros->stationary.kept, 2);
+    EXPECT_EQ(zeros->stationary.of, 4);
+    EXPECT_EQ(zeros->streaming.mode, ZeroUse::Mode::None);
   }
 }
