@@ -1,6 +1,7 @@
 #include "lib/vote/BoundTexts.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -63,20 +64,17 @@ std::vector<std::string> inputsOf(const VoteBound &bound, const VoteRates &rates
     return result;
   }
   // Of members of the same kinds what is known is the same.
-  std::map<std::vector<unsigned>, std::pair<size_t, unsigned>> lines; // where, of how many others
+  std::set<std::vector<unsigned>> listed;
   for (size_t size = 1; size <= rates.members; ++size)
     for (const auto &[set, rate] : rates.known) {
       if (set.size() != size || (size > 1 && claim.proof == VoteClaim::Proof::Independence))
         continue;
       std::vector<unsigned> kinds;
       for (unsigned member : set)
-        kinds.push_back(claim.kinds.empty() ? member : claim.kinds[member]);
+        kinds.push_back(member < claim.kinds.size() ? claim.kinds[member] : member);
       std::sort(kinds.begin(), kinds.end());
-      auto [line, first] = lines.try_emplace(kinds, result.size(), 0);
-      if (!first) {
-        ++line->second.second;
+      if (!listed.insert(kinds).second)
         continue;
-      }
       const ErrorRate &fact =
           size == 1 ? claim.facts.alone[set[0]] : claim.facts.together.find(set)->second;
       result.push_back(fmt::format("{} {}{}", nameOf(set, names), rate.exact ? "" : "at most ",
@@ -84,10 +82,6 @@ std::vector<std::string> inputsOf(const VoteBound &bound, const VoteRates &rates
       if (!rate.exact)
         result.back() += fmt::format(" ({} of {} samples)", fact.rate.print(), fact.samples);
     }
-  for (const auto &[kinds, line] : lines)
-    if (line.second)
-      result[line.first] +=
-          fmt::format(", and of {} more like {}", line.second, kinds.size() > 1 ? "them" : "it");
   return result;
 }
 

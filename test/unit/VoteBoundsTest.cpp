@@ -203,12 +203,11 @@ TEST(VoteBounds, SamplesCountWithTheirLimits) {
   EXPECT_EQ(copies.strongest().claim.tests, 2);
   delta = ratio(1, 40);
   EXPECT_EQ(copies.inputs,
-            (std::vector<std::string>{"error of 'wide.1' at most " +
-                                          upperLimit(1000, 10000, delta).print() +
-                                          " (0.1 of 10000 samples), and of 2 more like it",
-                                      "joint error of 'wide.1' and 'wide.2' at most " +
-                                          upperLimit(200, 10000, delta).print() +
-                                          " (0.02 of 10000 samples), and of 2 more like them"}));
+            (std::vector<std::string>{
+                "error of 'wide.1' at most " + upperLimit(1000, 10000, delta).print() +
+                    " (0.1 of 10000 samples)",
+                "joint error of 'wide.1' and 'wide.2' at most " +
+                    upperLimit(200, 10000, delta).print() + " (0.02 of 10000 samples)"}));
   EXPECT_LT(*guaranteed(facts, options), guarantee.value());
   options.tests = 100;
   EXPECT_GT(*guaranteed(facts, options), guarantee.value());
