@@ -10,7 +10,11 @@ double wholeCycles(double cycles) { return std::ceil(cycles * (1 - 1e-13)); }
 
 /// ln E[exp(s * cycles)], without overflow.
 double logMoment(const Occupancy &cycles, double s) {
-  const auto most = static_cast<double>(cycles.most());
+  // From the largest count that happens at all: beside one that does not, all others vanish.
+  size_t last = cycles.probability.size() - 1;
+  while (last > 0 && cycles.probability[last] <= 0)
+    --last;
+  const auto most = static_cast<double>(last);
   double sum = 0;
   for (size_t k = 0; k < cycles.probability.size(); ++k)
     sum += cycles.probability[k] * std::exp(s * (static_cast<double>(k) - most));

@@ -67,6 +67,10 @@ struct ProductArray {
 /// of the whole operand, all choices equally likely. An operand is drawn once: its tiles are the
 /// same wherever they are used.
 ///
+/// The mean is exact for independent draws, masks and bands. Not exact: lanes of two skipped
+/// operands of which an exact share of few elements is drawn (taken as independent), tiles that cut
+/// groups, windows or blocks, and several engines (their even share, whole groups).
+///
 /// The quantile q: P(cycles <= q) >= confidence for every such operand. Units that share a tile are
 /// not independent, hence: the variance of the sum from pairs of groups that share something
 /// (negatively associated draws without replacement add none), Cantelli's inequality q = mean + sd

@@ -1,11 +1,12 @@
 #include "lib/prune/LaneGroups.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace accord {
 namespace {
 
-constexpr double kSteps = 1 << 24;
+constexpr double kSteps = 1 << 25;
 
 double number(int64_t value) { return static_cast<double>(value); }
 
@@ -109,32 +110,34 @@ std::vector<double> drawnTogether(int64_t elements, int64_t nonZeros,
           number(static_cast<int64_t>(lengths.size())) >
       kSteps)
     return {};
-  // One tile after the other: P(non-zeros that are left, and no tile so far above a cycles).
+  // One tile after the other: P(so many non-zeros are drawn, and no tile has taken more than a
+  // cycles).
   const auto states = static_cast<size_t>(all) + 1;
-  std::vector<double> result;
-  for (int64_t a = 0; a <= levels; ++a) {
-    std::vector<double> taken(states, 0.0);
-    taken[0] = 1;
-    int64_t left = elements;
-    for (int64_t length : lengths) {
-      std::vector<double> next(states, 0.0);
-      for (size_t before = 0; before < states; ++before) {
-        if (taken[before] <= 1e-18)
-          continue;
-        const Occupancy tile =
-            hypergeometric(left, nonZeros - static_cast<int64_t>(before), length);
-        for (int64_t c = 0; c <= std::min(tile.most(), a * slots); ++c)
-          next[before + static_cast<size_t>(c)] +=
-              taken[before] * tile.probability[static_cast<size_t>(c)];
+  std::vector<std::vector<double>> drawn(static_cast<size_t>(levels) + 1,
+                                         std::vector<double>(states, 0.0));
+  for (std::vector<double> &each : drawn)
+    each[0] = 1;
+  int64_t left = elements;
+  for (int64_t length : lengths) {
+    std::vector<std::vector<double>> next(drawn.size(), std::vector<double>(states, 0.0));
+    for (size_t before = 0; before < states; ++before) {
+      if (drawn.back()[before] <= 1e-18)
+        continue;
+      const Occupancy tile = hypergeometric(left, nonZeros - static_cast<int64_t>(before), length);
+      for (int64_t a = 0; a <= levels; ++a) {
+        const double so = drawn[static_cast<size_t>(a)][before];
+        double *to = next[static_cast<size_t>(a)].data() + before;
+        if (so > 1e-18)
+          for (int64_t c = 0; c <= std::min(tile.most(), a * slots); ++c)
+            to[c] += so * tile.probability[static_cast<size_t>(c)];
       }
-      taken = std::move(next);
-      left -= length;
     }
-    double sum = 0;
-    for (double each : taken)
-      sum += each;
-    result.push_back(std::min(1.0, sum));
+    drawn = std::move(next);
+    left -= length;
   }
+  std::vector<double> result;
+  for (const std::vector<double> &each : drawn)
+    result.push_back(std::min(1.0, std::accumulate(each.begin(), each.end(), 0.0)));
   return result;
 }
 

@@ -123,20 +123,22 @@ bool anywhere(const ZeroPattern &p) {
 /// Whether what units share is of a kind that the closed forms know exactly.
 bool isAligned(const SparseCase &c) {
   const SparseProduct &p = c.product;
-  if (c.array.outerStationary > 0 || !skips(c.core.stationary, p.stationary, p.stationaryFormat) ||
+  if (c.array.outerStationary > 0)
+    return true;
+  // Results beside each other have their zeros at other places.
+  bool shared = c.core.lanes > (p.depth + c.core.tile - 1) / c.core.tile;
+  if (shared && p.stationary.kind == Kind::Structured &&
+      (p.stationary.along == ZeroPattern::Along::Output || p.stationary.transposable))
+    return false;
+  if (!skips(c.core.stationary, p.stationary, p.stationaryFormat) ||
       !skips(c.core.streaming, p.streaming, p.streamingFormat))
     return true;
   bool known = !isRandom(p.stationary);
   if (known != !isRandom(p.streaming) && !anywhere(known ? p.streaming : p.stationary))
     return false;
   // A known tile's places in a random tile that another one of the group shares.
-  bool shared = c.core.lanes > (p.depth + c.core.tile - 1) / c.core.tile;
   if (known && isRandom(p.streaming) && shared)
     return p.stationary.kind == Kind::Dense;
-  // Results beside each other have their zeros at other places.
-  if (p.stationary.kind == Kind::Structured && shared &&
-      (p.stationary.along == ZeroPattern::Along::Output || p.stationary.transposable))
-    return false;
   return known || anywhere(p.stationary) || anywhere(p.streaming);
 }
 
@@ -154,6 +156,11 @@ void drawProduct(Random &random, int64_t places, bool aligned, SparseCase &c) {
     p.stationary = pattern(random, p.columns, p.depth, c.core.tile, aligned);
     p.streaming = pattern(random, p.rows, p.depth, c.core.tile, aligned);
   } while (aligned && !isAligned(c));
+  // Granules of few elements, of which what one tile has the others have not.
+  for (auto [use, of, lines] : {std::tuple{&c.core.stationary, &p.stationary, p.columns},
+                                std::tuple{&c.core.streaming, &p.streaming, p.rows}})
+    if (aligned && use->granule > 1 && lines * p.depth < 4000)
+      of->independent = true;
   for (auto [use, of] :
        {std::pair{&c.core.stationary, &p.stationary}, std::pair{&c.core.streaming, &p.streaming}})
     if (aligned && of->kind != Kind::Unstructured && isRandom(*of) &&
@@ -233,6 +240,24 @@ SparseCase structuredProducts(Random &random) {
       c.core.wordsPerCycle = static_cast<double>(
           random.percent(30) ? 2 * (words + step)
                              : between(random, 1, std::max<int64_t>(1, words * 4 / 5)));
+  }
+  return c;
+}
+
+StoredCase stored(Random &random) {
+  StoredCase c;
+  c.shape = {between(random, 8, 60), between(random, 8, 90)};
+  c.pattern = pattern(random, c.shape.outputs, c.shape.reduction, 1, false);
+  c.bits = random.percent(50) ? 8 : 16;
+  c.format.kind = static_cast<Format>(random.below(6));
+  c.format.coordinateBits = between(random, 3, 16);
+  if (c.format.kind == Format::Structured) {
+    c.format.of = c.pattern.kind == Kind::Structured ? c.pattern.of : 4;
+    c.format.kept = c.pattern.kind == Kind::Structured ? c.pattern.kept : 2;
+  } else if (c.format.kind == Format::Rows && c.pattern.kind == Kind::Unstructured) {
+    c.format.blockRows = between(random, 1, 3), c.format.blockColumns = between(random, 1, 4);
+    c.shape.outputs -= c.shape.outputs % c.format.blockRows;
+    c.shape.reduction -= c.shape.reduction % c.format.blockColumns;
   }
   return c;
 }

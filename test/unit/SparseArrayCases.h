@@ -24,6 +24,15 @@ SparseCase outerProducts(fuzz::Random &random, const SparseDraw &draw);
 /// Weights in N:M that the core takes, and what it does about the other operand and its memory.
 SparseCase structuredProducts(fuzz::Random &random);
 
+/// A tensor of up to 60 by 90, and how it is stored; its pattern need not fit.
+struct StoredCase {
+  ZeroPattern pattern;
+  SparseFormat format;
+  OperandShape shape;
+  int64_t bits = 8;
+};
+StoredCase stored(fuzz::Random &random);
+
 /// Whether anything of an operand is drawn at random.
 bool isRandom(const ZeroPattern &pattern);
 

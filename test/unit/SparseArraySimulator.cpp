@@ -175,13 +175,13 @@ std::vector<double> streamedTiles(const SparseMask &streams, int64_t depth,
   return words;
 }
 
-/// Words of a step when all tiles come in order, each for as long as any other.
-double streamed(const std::vector<double> &words, int64_t step, int64_t steps) {
+/// Words of a step, which takes places `first` to `last`, when all tiles come in order, each for as
+/// many of all `places` as any other.
+double streamed(const std::vector<double> &words, int64_t first, int64_t last, int64_t places) {
   auto tiles = static_cast<int64_t>(words.size());
   double sum = 0;
-  // In parts of which there are so many in a tile and so many in a step.
-  for (int64_t at = step * tiles, end = at + tiles; at < end;) {
-    int64_t tile = at / steps, to = std::min(end, (tile + 1) * steps);
+  for (int64_t at = first * tiles, end = last * tiles; at < end;) { // in parts of a place
+    int64_t tile = at / places, to = std::min(end, (tile + 1) * places);
     sum += static_cast<double>(to - at) * words[static_cast<size_t>(tile)];
     at = to;
   }
@@ -258,14 +258,15 @@ SparseRun step(const MaskedProduct &product, const StructuredArray &array) {
   double kept = array.wordsKept * (1 + array.metadataBits / static_cast<double>(array.elementBits));
   // The memory runs ahead of the multipliers, as far as the buffer goes.
   int64_t steps = up(places, array.multipliers), there = 0, done = 0;
-  double lastStep = static_cast<double>(places - (steps - 1) * array.multipliers) /
-                    static_cast<double>(array.multipliers);
   double arrived = 0; // of the words of the next cycle's work
   for (; done < steps; ++counted.cycles) {
     double budget = array.wordsPerCycle;
     while (there < steps && there < done + array.ahead) {
+      int64_t first = there * array.multipliers, last = std::min(first + array.multipliers, places);
       double missing =
-          (kept + streamed(words, there, steps)) * (there + 1 < steps ? 1 : lastStep) - arrived;
+          (kept * static_cast<double>(last - first) + streamed(words, first, last, places)) /
+              static_cast<double>(array.multipliers) -
+          arrived;
       if (array.wordsPerCycle > 0 && missing > budget + 1e-6) { // more than rounding
         arrived += budget;
         break;

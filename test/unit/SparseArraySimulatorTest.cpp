@@ -40,8 +40,9 @@ TEST(SparseArraySimulator, MasksAreWhatTheirPatternSays) {
     auto rows = static_cast<int64_t>(1 + random.below(90)),
          columns = static_cast<int64_t>(1 + random.below(90));
     double density = static_cast<double>(random.below(101)) / 100;
-    EXPECT_EQ(drawMask(unstructured(density), rows, columns, random).count(),
-              static_cast<int64_t>(std::ceil(density * static_cast<double>(rows * columns))));
+    EXPECT_EQ(
+        drawMask(unstructured(density), rows, columns, random).count(),
+        static_cast<int64_t>(std::ceil(density * static_cast<double>(rows * columns) - 1e-9)));
     SparseMask groups = drawMask(structured(2, 4), rows, columns / 4 * 4 + 4, random);
     SparseMask squares =
         drawMask(structured(1, 4, true), rows / 4 * 4 + 4, columns / 4 * 4 + 4, random);

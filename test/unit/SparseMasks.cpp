@@ -33,9 +33,10 @@ SparseMask drawBlocks(const ZeroPattern &pattern, int64_t high, int64_t wide, Sp
       if (share(random) < pattern.density)
         kept.push_back(block);
   } else {
-    kept = choose(blocks,
-                  static_cast<int64_t>(std::ceil(pattern.density * static_cast<double>(blocks))),
-                  random);
+    kept = choose(
+        blocks,
+        static_cast<int64_t>(std::ceil(pattern.density * static_cast<double>(blocks) - 1e-9)),
+        random);
   }
   for (int64_t block : kept)
     for (int64_t r = block / across * high; r < std::min(mask.rows(), (block / across + 1) * high);
