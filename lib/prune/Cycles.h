@@ -75,9 +75,11 @@ struct ProductArray {
 /// is skipped and nothing but its tiles is random, also Chernoff's bound; the smaller is taken.
 /// With several engines one longest group per engine is added (greedy dispatch).
 /// Masks and bands are counted where they are, up to 2^28 places. The mean is exact where tiles are
-/// whole groups, windows and blocks and at most one operand has any of them; else units of a group
-/// count as independent. Where lanes share a group of N:M or a window that tiles cut, that is too
-/// little (by up to 26 % with tiles of one element): the quantile is then `most`.
+/// whole groups, windows and blocks and at most one operand has any of them, but for exact shares
+/// of few elements of two skipped operands and for several engines (their even share, whole
+/// groups); else units of a group count as independent. Where lanes share a group of N:M or a
+/// window that tiles cut, that is too little (by up to 26 % with tiles of one element): the
+/// quantile is then `most`.
 struct ProductCycles {
   double mean = 0;      ///< with set-up
   double quantile = 0;  ///< whole cycles; with set-up

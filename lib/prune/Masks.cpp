@@ -50,9 +50,8 @@ public:
   double of(const Operation &op) const {
     if (!op.contraction)
       return 1;
-    for (size_t end = op.name.size(); end != std::string::npos && end > 0;
-         end = op.name.rfind('.', end - 1))
-      if (auto layer = byName_.find(op.name.substr(0, end)); layer != byName_.end())
+    for (const std::string &name : namedAfter(op.name))
+      if (auto layer = byName_.find(name); layer != byName_.end())
         return layer->second;
     return 1;
   }

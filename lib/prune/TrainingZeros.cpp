@@ -184,4 +184,12 @@ std::optional<OperationProduct> productOf(const WorkGraph &graph, const Operatio
   return p;
 }
 
+std::vector<std::string> namedAfter(const std::string &name) {
+  std::vector<std::string> names;
+  for (size_t end = name.size(); end != std::string::npos && end > 0;
+       end = name.rfind('.', end - 1))
+    names.push_back(name.substr(0, end));
+  return names;
+}
+
 } // namespace accord

@@ -81,4 +81,8 @@ struct OperationProduct {
 /// weight gradient is to become one: products of two activations (attention) are dense.
 std::optional<OperationProduct> productOf(const WorkGraph &, const Operation &);
 
+/// The operations that one may be named after: itself, then without the last part of its name, and
+/// so on ("x.weight.update", "x.weight", "x").
+std::vector<std::string> namedAfter(const std::string &name);
+
 } // namespace accord
