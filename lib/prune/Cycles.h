@@ -41,7 +41,8 @@ struct ProductArray {
 ///    sparser pattern is stored. demand = stationaryWords * (1 + (ceil(log2 of) + metadataBits) /
 ///    elementBits) + tile * (share of dense size that the streaming format has, if it is
 ///    compressed). (Zhu et al.: Sparse tensor core, MICRO 2019, as modelled in Sparseloop, MICRO
-///    2022.) Nothing is random: quantile = mean. The other operand is not skipped.
+///    2022.) Nothing is random but the size of a compressed other operand. The other operand is not
+///    skipped.
 /// 2. Dot products in lanes (outerStationary is 0). A UNIT is a triple (m, n, t): tile t of `tile`
 /// neighbours along the
 ///    reduction (the last one may be shorter) of the dot product (m, n). A lane computes a unit in
@@ -67,16 +68,18 @@ struct ProductArray {
 /// of the whole operand, all choices equally likely. An operand is drawn once: its tiles are the
 /// same wherever they are used.
 ///
-/// The mean is exact for independent draws, masks and bands. Not exact: lanes of two skipped
-/// operands of which an exact share of few elements is drawn (taken as independent), tiles that cut
-/// groups, windows or blocks, and several engines (their even share, whole groups).
-///
 /// The quantile q: P(cycles <= q) >= confidence for every such operand. Units that share a tile are
 /// not independent, hence: the variance of the sum from pairs of groups that share something
 /// (negatively associated draws without replacement add none), Cantelli's inequality q = mean + sd
 /// * sqrt(c / (1 - c)), and no more than what happens when nothing is zero. Where only one operand
 /// is skipped and nothing but its tiles is random, also Chernoff's bound; the smaller is taken.
 /// With several engines one longest group per engine is added (greedy dispatch).
+/// Masks and bands are counted where they are, up to 2^28 places. The mean is exact where tiles are
+/// whole groups, windows and blocks and at most one operand has any of them, but for exact shares
+/// of few elements of two skipped operands and for several engines (their even share, whole
+/// groups); else units of a group count as independent. Where lanes share a group of N:M or a
+/// window that tiles cut, that is too little (by up to 26 % with tiles of one element): the
+/// quantile is then `most`.
 struct ProductCycles {
   double mean = 0;      ///< with set-up
   double quantile = 0;  ///< whole cycles; with set-up

@@ -230,7 +230,7 @@ SparseCase structuredProducts(Random &random) {
   c.array.perCycle = static_cast<double>(
       between(random, 1, std::max<int64_t>(1, std::min<int64_t>(64, p.columns * w.kept / w.of))));
   if (moved) {
-    c.array.stationaryWords = static_cast<double>(between(random, 0, 16));
+    c.array.stationaryWords = static_cast<double>(between(random, 2, 16));
     c.core.metadataBits = static_cast<double>(between(random, 0, 3));
     c.core.wordsPerCycle = static_cast<double>(between(random, 1, 2 * step + 16));
     // Where a memory is about as fast as what is asked of it at random, the depth of the buffer
