@@ -40,6 +40,9 @@ public:
     if (const MemberChoice *chosen = plan.chosen())
       lossLines(*chosen, ask);
     claims();
+    if (plan.problem.lost > 0 && !plan.problem.most)
+      plan.assumptions.push_back("what a loss of devices leaves is shown, and decides nothing: no "
+                                 "error is required");
     plan.assumptions.push_back(
         "members train independently, each step of a device one member after the other; "
         "what collects the votes is not counted");
