@@ -50,7 +50,8 @@ struct VoteGuarantee {
   /// below gains nothing that is certain.
   Rational best = 1;
   VoteEvidence evidence = VoteEvidence::Nothing; ///< of the strongest
-  /// Numbers the strongest was computed from, and what is assumed, in words; members by name.
+  /// Numbers the strongest was computed from, and what is assumed, in words; members by name, the
+  /// first ones of each kind.
   std::vector<std::string> inputs, assumptions;
 
   const VoteBound &strongest() const { return bounds[least]; }

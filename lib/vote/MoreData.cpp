@@ -7,6 +7,7 @@ namespace accord {
 namespace {
 
 constexpr int64_t kMostSamples = 1'000'000'000;
+constexpr unsigned kSteps = 50; // of Newton's; a few are enough for most
 
 /// A number from first to last that `holds`, where the one before it does not: the least if all
 /// after one hold. Nothing: none was found.
@@ -52,22 +53,25 @@ PatternBound boundOf(const VoteRates &rates) {
   return bound && bound->complete ? *bound : mostWrongByMoments(rates, enough);
 }
 
-/// Multipliers of a bound over all sets of a size that are not in `rates`.
-Rational slope(const PatternBound &bound, const VoteRates &rates, const VoteRates &more) {
+/// The sum of multiplier * `number(rate)` over all sets that `counts(set)`.
+template <typename C, typename F>
+Rational weighed(const PatternBound &bound, const VoteRates &rates, C counts, F number) {
   std::vector<size_t> groupOf(rates.members);
   for (size_t g = 0; g < bound.groups.size(); ++g)
     for (unsigned member : bound.groups[g])
       groupOf[member] = g;
+  std::map<std::vector<unsigned>, Rational> multipliers;
+  for (const VoteTerm &term : bound.multipliers)
+    multipliers[term.counts] = term.value;
   Rational sum = 0;
-  for (const auto &[set, rate] : more.known) {
-    if (rates.known.contains(set))
+  for (const auto &[set, rate] : rates.known) {
+    if (!counts(set))
       continue;
-    std::vector<unsigned> counts(bound.groups.size());
+    std::vector<unsigned> wrong(bound.groups.size());
     for (unsigned member : set)
-      ++counts[groupOf[member]];
-    for (const VoteTerm &term : bound.multipliers)
-      if (term.counts == counts)
-        sum = sum + term.value;
+      ++wrong[groupOf[member]];
+    if (auto found = multipliers.find(wrong); found != multipliers.end())
+      sum = sum + found->second * number(rate.rate);
   }
   return sum;
 }
@@ -77,7 +81,6 @@ Rational slope(const PatternBound &bound, const VoteRates &rates, const VoteRate
 /// that Newton's steps from 0 stay on the safe side; those of a contradiction say where one ends.
 std::optional<Rational> jointAtMost(const VoteRates &rates, unsigned size,
                                     const Rational &required) {
-  constexpr unsigned kSteps = 50;
   const Rational million = 1'000'000;
   if (rates.members < std::max(3u, size) || with(rates, size, 1).known.size() == rates.known.size())
     return std::nullopt;
@@ -90,7 +93,9 @@ std::optional<Rational> jointAtMost(const VoteRates &rates, unsigned size,
       break;
     if (bound.feasible)
       enough = rate;
-    Rational gain = slope(bound, rates, more);
+    Rational gain = weighed(
+        bound, more, [&](const auto &set) { return !rates.known.contains(set); },
+        [](const Rational &) { return Rational(1); });
     Rational room = bound.feasible ? required - bound.value : -bound.value;
     if (gain.sign() <= 0 || room.isZero())
       break;
@@ -115,6 +120,36 @@ ErrorFacts resampled(ErrorFacts facts, int64_t samples) {
     if (rate.samples > 0)
       rate.samples = samples;
   return facts;
+}
+
+/// More samples than `now` of each rate.
+std::optional<int64_t> samplesOfRates(const ErrorFacts &facts, const Rational &required,
+                                      int64_t now, const VoteOptions &options) {
+  auto holds = [&](int64_t samples) {
+    auto value = guaranteed(resampled(facts, samples), options);
+    return value && *value <= required;
+  };
+  if (now >= kMostSamples || holds(now) || !holds(kMostSamples))
+    return std::nullopt;
+  // Few programs are solved where they are large: multipliers of one hold for all numbers of
+  // samples.
+  int64_t samples = kMostSamples;
+  for (unsigned step = 0; step < kSteps; ++step) {
+    PatternBound bound = boundOf(VoteRates(resampled(facts, samples), options));
+    if (facts.independent || !bound.feasible || bound.value > required || bound.groups.size() == 1)
+      return least(now + 1, samples, holds);
+    auto fewer = least(now + 1, samples, [&](int64_t other) {
+      VoteRates rates(resampled(facts, other), options);
+      Rational value = weighed(
+          bound, rates, [](const auto &) { return true; },
+          [](const Rational &rate) { return rate; });
+      return bound.constant + value <= required;
+    });
+    if (!fewer || (*fewer == samples && !holds(samples - 1)))
+      return samples;
+    samples = std::min(*fewer, samples - 1);
+  }
+  return samples;
 }
 
 } // namespace
@@ -151,12 +186,7 @@ MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteO
       now = std::max(now, limit.samples);
     VoteOptions same = options;
     same.tests = rates.tests;
-    auto holds = [&](int64_t samples) {
-      auto value = guaranteed(resampled(facts, samples), same);
-      return value && *value <= required;
-    };
-    if (now < kMostSamples && !holds(now) && holds(kMostSamples))
-      more.samples = least(now + 1, kMostSamples, holds);
+    more.samples = samplesOfRates(facts, required, now, same);
   }
   Rational delta =
       (Rational(1) - options.confidence) / Rational(std::max<int64_t>(1, options.tests));
