@@ -247,10 +247,7 @@ TEST(SparsityRequest, MasksAreReadAsTheyStand) {
     EXPECT_EQ(read.pattern().mask, mask);
     EXPECT_EQ(read.pattern().density, double(kept) / double(rows * columns));
   }
-  for (const char *text : {"", "\n\n", "10\n1\n", "12\n",
-                           
-                           "0",
-                           "ab"})
+  for (const char *text : {"", "\n\n", "10\n1\n", "12\n", "ab"})
     EXPECT_EQ(wrong("mask(\"m\")", {{"d/m", text}}), "A1009") << text;
 }
 
