@@ -20,11 +20,6 @@ public:
     const EnsembleRequest &request = plan.request;
     if (std::string wrong = check(plan.problem); !wrong.empty())
       return refuse(Code::NumberTooLarge, request.location, wrong);
-    for (unsigned size : plan.problem.sizes)
-      if (ensemblesOf(plan.problem.kinds.size(), size) > kMostEnsembles)
-        return refuse(Code::NumberTooLarge, request.sizeAt,
-                      fmt::format("there are more than {} ensembles of {} members of {} kinds",
-                                  kMostEnsembles, size, plan.problem.kinds.size()));
     plan.tests = countTests();
     if (contradicts())
       return false;
