@@ -166,7 +166,10 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
 }
 
 std::string toReport(const EnsemblePlan &plan) {
-  return pageOf(Page::Ensemble, plan.name + " of " + plan.train, toJson(plan));
+  llvm::json::Value data = toJson(plan);
+  data.getAsObject()->erase("claims"); // what proves it is for accord verify
+  data.getAsObject()->erase("refused");
+  return pageOf(Page::Ensemble, plan.name + " of " + plan.train, data);
 }
 
 } // namespace accord

@@ -12,6 +12,30 @@ constexpr unsigned kMostMembers = 63;
 constexpr int64_t kLargest = int64_t(1) << 56; // 63 of them and more can be added
 constexpr double kMostJoules = 1e30;
 
+constexpr double kMostCases = 100'000;
+
+/// Ways to take k of n, nearly.
+double binomial(double n, double k) {
+  double number = 1;
+  for (double i = 1; i <= k && number <= kMostCases; ++i)
+    number *= (n - k + i) / i;
+  return number;
+}
+
+/// Ensembles and losses are gone through one by one.
+std::string checkCases(const MemberProblem &problem) {
+  double devices = 0, size = problem.sizes.back();
+  for (const MemberProblem::Device &device : problem.devices)
+    devices += static_cast<double>(device.count);
+  if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMostCases)
+    return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMostCases,
+                       size, problem.kinds.size());
+  double used = std::min(devices, size), lost = std::min<double>(problem.lost, used);
+  if (binomial(used, lost) > kMostCases)
+    return fmt::format("there are more than {} losses of {} of {} devices", kMostCases, lost, used);
+  return "";
+}
+
 std::string checkWay(const MemberCost &way, const MemberProblem::Device &device) {
   for (int64_t number : {way.time, way.state, way.activations})
     if (number < 0 || number > kLargest)
@@ -134,7 +158,8 @@ std::string check(const MemberProblem &problem) {
         if (std::string wrong = checkWay(way, problem.devices[d]); !wrong.empty())
           return fmt::format("member '{}' on '{}': {}", kind.name, problem.devices[d].name, wrong);
   }
-  return checkSizes(problem.sizes);
+  std::string wrong = checkSizes(problem.sizes);
+  return wrong.empty() ? checkCases(problem) : wrong;
 }
 
 } // namespace accord

@@ -125,7 +125,69 @@ MembersPlaced::leastSum(const std::vector<unsigned> &counts,
   return least.back();
 }
 
+bool MembersPlaced::eachAlone(const std::vector<unsigned> &counts, double limit) const {
+  for (size_t kind = 0; kind < counts.size(); ++kind) {
+    bool runs = counts[kind] == 0;
+    for (size_t d = 0; d < problem.devices.size() && !runs; ++d)
+      for (const MemberCost &way : problem.kinds[kind].ways[d]) {
+        int64_t memory = way.state + way.activations;
+        bool fits = problem.devices[d].memory == 0 || memory <= problem.devices[d].memory;
+        double alone = problem.objective == MemberObjective::StepTime
+                           ? static_cast<double>(way.time)
+                       : problem.objective == MemberObjective::Memory ? static_cast<double>(memory)
+                       : problem.objective == MemberObjective::Energy ? way.joules
+                                                                      : 0;
+        runs |= fits && alone < limit;
+      }
+    if (!runs)
+      return false;
+  }
+  return true;
+}
+
+bool MembersPlaced::greedily(const std::vector<unsigned> &counts, double limit) const {
+  std::vector<PlacedMember> members;
+  for (unsigned kind = 0; kind < counts.size(); ++kind)
+    for (unsigned i = 0; i < counts[kind]; ++i) {
+      std::optional<std::pair<double, PlacedMember>> best;
+      for (unsigned d = 0; d < problem.devices.size(); ++d)
+        for (unsigned w = 0; w < problem.kinds[kind].ways[d].size(); ++w) {
+          if (problem.kinds[kind].ways[d][w].devices > 1)
+            continue;
+          // On a device that has members, or the first that has none.
+          int64_t used = 0;
+          for (const PlacedMember &other : members)
+            if (other.device == d)
+              used = std::max(used, other.first + 1);
+          for (int64_t on = 0; on < std::min(used + 1, problem.devices[d].count); ++on) {
+            int64_t state = 0, activations = 0;
+            PlacedMember member{kind, d, w, on};
+            members.push_back(member);
+            for (const PlacedMember &other : members)
+              if (other.device == d && other.first == on) {
+                const MemberCost &way = problem.kinds[other.kind].ways[d][other.way];
+                state += way.state, activations = std::max(activations, way.activations);
+              }
+            double value = valueOf(measured(problem, members), problem.objective);
+            members.pop_back();
+            bool fits =
+                problem.devices[d].memory == 0 || state + activations <= problem.devices[d].memory;
+            if (fits && value < limit && (!best || value < best->first))
+              best = {value, member};
+          }
+        }
+      if (!best)
+        return false;
+      members.push_back(best->second);
+    }
+  return true;
+}
+
 std::optional<bool> MembersPlaced::below(const std::vector<unsigned> &counts, double value) {
+  if (!eachAlone(counts, value * (1 - kRounding)))
+    return false;
+  if (greedily(counts, value * (1 - kRounding)))
+    return true;
   size_t states = 1;
   for (unsigned count : counts)
     if ((states *= count + 1) > 100'000)

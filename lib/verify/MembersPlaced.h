@@ -25,6 +25,10 @@ private:
     int64_t devices;
     double amount;
   };
+  /// Whether every member has a way that is not above a limit by itself.
+  bool eachAlone(const std::vector<unsigned> &counts, double limit) const;
+  /// Whether members one after the other, each where the value then is least, stay below it.
+  bool greedily(const std::vector<unsigned> &counts, double limit) const;
   bool spend(uint64_t steps) { return (used += steps) <= effort; }
   bool loadsOf(unsigned device, const std::vector<unsigned> &counts, std::vector<Load> &loads);
   bool addLoads(unsigned device, unsigned kind, unsigned way, Load &load,

@@ -205,17 +205,6 @@ private:
 
 } // namespace
 
-uint64_t ensemblesOf(size_t kinds, unsigned size) {
-  // C(kinds - 1 + size, size), each factor divides without rest
-  unsigned __int128 number = 1;
-  for (unsigned i = 1; i <= size; ++i) {
-    number = number * (kinds - 1 + i) / i;
-    if (number > UINT64_MAX)
-      return UINT64_MAX;
-  }
-  return static_cast<uint64_t>(number);
-}
-
 MembersResult chooseMembers(const MemberProblem &problem, const VoteError &error,
                             const ChooseOptions &options) {
   return Chooser(problem, error, options).run();

@@ -13,17 +13,11 @@ struct ChooseOptions {
   uint64_t effort = 1'000'000; ///< partial placements of one ensemble that are looked at
 };
 
-/// More ensembles of one size than this are not gone through.
-constexpr uint64_t kMostEnsembles = 100'000;
-/// How many there are: multisets of so many of `kinds`; UINT64_MAX where that is more than fits.
-uint64_t ensemblesOf(size_t kinds, unsigned size);
-
 /// For each size the least ensemble that keeps the requirement, of those that fit the devices, and
 /// the least of all sizes. Exact but where `effort` ends a search (`proven`): all multisets of
 /// kinds in the order of a lower bound of their objective, each placed by branch and bound if its
 /// bound is below the best so far, and asked for its error if it is placed. Does not depend on the
-/// order of kinds and devices but for which of equal ones is shown. The problem passes `check` and
-/// no size has more than `kMostEnsembles`.
+/// order of kinds and devices but for which of equal ones is shown. The problem passes `check`.
 ///
 /// With `MemberProblem::lost` the least error of an odd sub-quorum of those that are left counts,
 /// after the worst loss of so many of the devices that are used.

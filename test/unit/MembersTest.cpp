@@ -254,11 +254,23 @@ TEST(Members, AtTheEndOfTheEffortBoundsHold) {
   EXPECT_TRUE(verify(p, brief).holds());
 }
 
-TEST(Members, NumberOfEnsembles) {
-  EXPECT_EQ(ensemblesOf(1, 63), 1u);
-  EXPECT_EQ(ensemblesOf(2, 63), 64u);
-  EXPECT_EQ(ensemblesOf(8, 9), 11440u);
-  EXPECT_EQ(ensemblesOf(1000, 63), UINT64_MAX);
+TEST(Members, TooManyCases) {
+  MemberProblem p = plain();
+  p.devices[0].count = 100;
+  p.sizes = {63};
+  EXPECT_EQ(check(p), ""); // 64 ensembles
+  p.lost = 3;              // 39,711 losses
+  EXPECT_EQ(check(p), "");
+  p.lost = 4;
+  EXPECT_NE(check(p), "");
+  p.lost = 63; // all of them, one case
+  EXPECT_EQ(check(p), "");
+  p.lost = 0;
+  for (int k = 0; k < 3; ++k)
+    p.kinds.push_back({"more" + std::to_string(k), {{}}});
+  EXPECT_NE(check(p), ""); // 766,480
+  p.sizes = {9};
+  EXPECT_EQ(check(p), ""); // 715
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "lib/syntax/Ensembles.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/VoteCosts.h"
+#include "tools/accord/VoteWidths.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
@@ -160,6 +161,7 @@ int vote(const Options &options) {
 
 void addVote(CLI::App &app, int &status) {
   auto options = std::make_shared<Options>();
+  auto widths = std::make_shared<std::string>();
   CLI::App *command = app.add_subcommand(
       "vote", "Which members of an ensemble, how many, and where each is trained, with a "
               "guaranteed error of their majority vote");
@@ -177,9 +179,14 @@ void addVote(CLI::App &app, int &status) {
       ->check(CLI::Range(0, 1000));
   command->add_option("-o,--output", options->output, "Folder for vote.json and report.html")
       ->capture_default_str();
+  command->add_option("--widths", *widths,
+                      "Choose nothing: the widest members of each size that together have as many "
+                      "parameters as the training's model, as MEMBER.PARAMETER[:STEP]");
   addJson(*command, options->json);
   command->footer("Example: accord vote examples/12-vote/resnet.dnn -o out/");
-  command->callback([options, &status] { status = vote(*options); });
+  command->callback([options, widths, &status] {
+    status = widths->empty() ? vote(*options) : voteWidths(*options, *widths);
+  });
 }
 
 } // namespace accord

@@ -20,11 +20,6 @@ public:
     const EnsembleRequest &request = plan.request;
     if (std::string wrong = check(plan.problem); !wrong.empty())
       return refuse(Code::NumberTooLarge, request.location, wrong);
-    for (unsigned size : plan.problem.sizes)
-      if (ensemblesOf(plan.problem.kinds.size(), size) > kMostEnsembles)
-        return refuse(Code::NumberTooLarge, request.sizeAt,
-                      fmt::format("there are more than {} ensembles of {} members of {} kinds",
-                                  kMostEnsembles, size, plan.problem.kinds.size()));
     plan.tests = countTests();
     if (contradicts())
       return false;
@@ -40,6 +35,9 @@ public:
     if (const MemberChoice *chosen = plan.chosen())
       lossLines(*chosen, ask);
     claims();
+    if (plan.problem.lost > 0 && !plan.problem.most)
+      plan.assumptions.push_back("what a loss of devices leaves is shown, and decides nothing: no "
+                                 "error is required");
     plan.assumptions.push_back(
         "members train independently, each step of a device one member after the other; "
         "what collects the votes is not counted");

@@ -100,7 +100,7 @@ function rest() {
   const rows = data.members.flatMap(m => m.on.flatMap(on => (on.ways.length ? on.ways.map(w => line([[m.name, "name"], [on.device], [w.way], [picos(w.step_time_ps), "n"], [bytes(w.state_bytes), "n"], [bytes(w.activation_bytes), "n"], [w.energy_J > 0 ? less(w.energy_J, "J") : "–", "n"]])) : [line([[m.name, "name"], [on.device], [on.reason, "bad"], ["–", "n"], ["–", "n"], ["–", "n"], ["–", "n"]])])));
   byId("members-table").append(head([["member"], ["device"], ["runs as"], ["step time", "n"], ["kept", "n"], ["besides, in its step", "n"], ["energy", "n"]]), el("tbody", {}, ...rows));
   const rate = (names, r) => `error of ${names}: ${r.rate === undefined ? "not known" : share(r.rate) + (r.samples ? ` of ${r.samples} samples` : ", as stated")}`;
-  byId("assumptions").append(...[...data.members.map(m => `${m.name} = ${m.call}`), ...data.members.map(m => rate(m.name, m)), ...data.facts.joint.map(j => rate(j.members.map(k => data.members[k].name).join(" and ") + " together", j)),
+  byId("assumptions").append(...[...data.members.map(m => `${m.name} = ${m.call}`), ...data.members.filter(m => m.rate !== undefined || !data.facts.votes).map(m => rate(m.name, m)), ...data.facts.joint.map(j => rate(j.members.map(k => data.members[k].name).join(" and ") + " together", j)),
     ...(data.facts.votes ? [`votes of ${data.facts.votes.samples} samples`] : []), ...(data.tests > 1 ? [`${data.tests} limits of samples hold together at the confidence`] : []), ...data.assumptions, "vote.json has all numbers of this page and what accord verify proves again"].map(t => el("li", {}, t)));
   byId("footer").textContent = `accord ${data.version}`;
 }
