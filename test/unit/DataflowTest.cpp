@@ -234,6 +234,7 @@ TEST(Dataflow, ResNet18SaturatesAtItsFirstLayer) {
     before = result.imagesPerSecond;
     if (share < 0.7) {
       EXPECT_GE(part, first - 0.02) << share;
+      EXPECT_EQ(result.why.find("reads pixels") != std::string::npos, share > 0) << result.why;
       first = part;
     } else {
       EXPECT_EQ(result.binding, 0U);
