@@ -33,8 +33,9 @@ indices : '[' (IDENT (',' IDENT)* ','?)? ']' ; // of an operand: only in `.dnn`
 block : '{' (entry ','?)* '}' ;
 entry : constraint | path | item ;
 
-// clock = 940 MHz · memory hbm : dram {…} · core mxu[2] : tensor {…} · sparse nm(2, 4) {…} · weights of block.* = nm(2, 4)
-item : IDENT (IDENT | STRING)? arguments? count? (':' type)? (OF pattern)? ('=' expr)? clause* (block clause*)? ;
+// clock = 940 MHz · memory hbm : dram {…} · core mxu[2] : tensor {…} · sparse nm(2, 4) {…} · weights of block.* = nm(2, 4) ·
+// wide thin thin = 0.01
+item : IDENT (IDENT+ | STRING)? arguments? count? (':' type)? (OF pattern)? ('=' expr)? clause* (block clause*)? ;
 count : '[' expr ']' ;
 type : IDENT arguments? ;
 pattern : (IDENT | '*' | '.')+ ;

@@ -56,9 +56,9 @@ LogicalResult MemoryOp::verify() {
   auto capacity = getEntries().getAs<QuantityAttr>("capacity");
   auto banks = getEntries().getAs<IntegerAttr>("banks");
   if (capacity && banks && capacity.quantity().value < Rational(banks.getInt()))
-    return errorAt(*this, "capacity") << "'capacity' of " << capacity.spelled()
-                                      << " leaves less than 1 B for each of its "
-                                      << banks.getInt() << " banks";
+    return errorAt(*this, "capacity")
+           << "'capacity' of " << capacity.spelled() << " leaves less than 1 B for each of its "
+           << banks.getInt() << " banks";
   return success();
 }
 
@@ -71,6 +71,18 @@ LogicalResult CoreOp::verify() {
     if (n && m && n.getInt() > m.getInt())
       return errorAt(*this, "sparse")
              << "sparse nm(" << n.getInt() << ", " << m.getInt() << ") keeps more than it has";
+    auto rate = sparse.getAs<QuantityAttr>("rate");
+    if (n && m && rate &&
+        rate.quantity().value * accord::Rational(n.getInt()) != accord::Rational(m.getInt()))
+      return errorAt(*this, "sparse")
+             << "'rate' of sparse nm(" << n.getInt() << ", " << m.getInt() << ") is "
+             << rate.spelled() << ", and skipping gives "
+             << (accord::Rational(m.getInt()) / accord::Rational(n.getInt())).print()
+             << ": what limits it is stated by 'words_per_cycle' or 'setup'";
+    auto gated = sparse.getAs<QuantityAttr>("gated");
+    if (gated && gated.quantity().value > accord::Rational(1))
+      return errorAt(*this, "sparse")
+             << "'gated' is a share of the energy, and " << gated.spelled() << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry))
@@ -248,8 +260,7 @@ static LogicalResult verifyConnected(Operation *scope) {
   for (Operation &op : scope->getRegion(0).front())
     if (isa<ServerOp, DeviceOp>(op)) {
       auto server = dyn_cast<ServerOp>(op);
-      std::optional<int64_t> count =
-          server ? server.instances() : cast<DeviceOp>(op).instances();
+      std::optional<int64_t> count = server ? server.instances() : cast<DeviceOp>(op).instances();
       several |= !all.empty() || !count || *count > 1;
       all.push_back(&op);
     }

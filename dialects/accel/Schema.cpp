@@ -199,6 +199,27 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
   return block;
 }
 
+/// What every core that uses zeros may state.
+BlockSchema sparse(StringRef subtype, StringRef doc, std::vector<KeySchema> keys) {
+  BlockSchema block{"sparse", subtype, doc, std::move(keys)};
+  std::vector<KeySchema> common{
+      integer("tile", Range::Positive,
+              "elements of an operand among which a lane looks for work, 1 unless given"),
+      quantity("metadata", {kBytes}, Range::NonNegative,
+               "of each element kept, besides those of the format"),
+      quantity("setup", {kCycles}, Range::NonNegative, "of each operation"),
+      quantity("gated", {kNumber}, Range::NonNegative,
+               "share of a multiply-accumulate's energy that a gated one takes, 0.03 unless "
+               "given"),
+      quantity("words_per_cycle", {kNumber}, Range::Positive,
+               "operand words that the memory beside the core delivers in a cycle, enough "
+               "unless given"),
+  };
+  for (KeySchema &key : common)
+    block.keys.push_back(std::move(key));
+  return block;
+}
+
 std::vector<BlockSchema> table() {
   const StringRef extents = "endpoints along each dimension";
   return {
@@ -219,6 +240,24 @@ std::vector<BlockSchema> table() {
            quantity("step_cost", {kTime}, Range::NonNegative, "time of the host for each step"),
            quantity("host_bandwidth", {kBandwidth}, Range::Positive,
                     "of the link from the host's memory, in one direction"),
+           plain("dataflow", ValueKind::Block,
+                 "layers side by side, each on multipliers of its own"),
+       }},
+      {"dataflow",
+       "",
+       "layers side by side, each on multipliers of its own",
+       {
+           {"multipliers",
+            ValueKind::Integer,
+            {},
+            {},
+            kRequired,
+            Range::Positive,
+            0,
+            0,
+            "of the whole device, such as DSP slices"},
+           shape("multiplier_bits", 2, 2,
+                 "widths of a multiplier's operands, 18 x 27 unless given"),
        }},
       memory("dram", "device memory",
              {integer("channels", Range::Positive, "independent channels"),
@@ -255,7 +294,7 @@ std::vector<BlockSchema> table() {
              "what the array does while it computes: fill for the next fold, drain the last one"},
             word("multiply", kPrecisions, "precision of the multipliers"),
             word("accumulate", kPrecisions, "precision of the accumulators"),
-            plain("sparse", ValueKind::Block, "structured sparsity it can skip")}),
+            plain("sparse", ValueKind::Block, "what it makes of zeros")}),
       core("vector", "element-wise arithmetic",
            {integer("lanes", Range::Positive, "elements per cycle of one core"),
             {"cycles",
@@ -267,15 +306,38 @@ std::vector<BlockSchema> table() {
              0,
              0,
              "cycles of one element in a lane, by kind of operation"}}),
-      {"sparse",
-       "nm",
-       "n of every m weights are kept: nm(2, 4)",
-       {
-           integer("n", Range::Positive, "elements kept"),
-           integer("m", Range::Positive, "of this many in a row"),
-           quantity("rate", {kNumber}, Range::AtLeastOne, "speed-up against dense"),
-           word("on", {"weights", "activations"}, "the operand that is sparse"),
-       }},
+      sparse("nm",
+             "n of every m elements are kept, the others are neither stored nor computed: nm(2, 4)",
+             {
+                 integer("n", Range::Positive, "elements kept"),
+                 integer("m", Range::Positive, "of this many in a row"),
+                 quantity("rate", {kNumber}, Range::AtLeastOne,
+                          "peak against dense as the data sheet prints it, m / n"),
+                 word("on", {"weights", "activations"},
+                      "the operand that is sparse, weights unless given"),
+             }),
+      sparse("", "what a core makes of any zeros",
+             {
+                 word("stationary", {"none", "gate", "skip"},
+                      "zeros of the operand that stays, weights of a weight-stationary array: no "
+                      "energy (gate), and no cycle either (skip)"),
+                 word("streaming", {"none", "gate", "skip"}, "those of the other operand"),
+                 {"compress",
+                  ValueKind::WordSet,
+                  {},
+                  {"stationary", "streaming"},
+                  false,
+                  Range::Any,
+                  0,
+                  0,
+                  "operands whose zeros are neither moved nor stored"},
+                 integer("granule", Range::Positive,
+                         "neighbours that are skipped together, 1 unless given"),
+                 integer("slots", Range::Positive,
+                         "elements of a tile that a lane computes in a cycle, 1 unless given"),
+                 integer("lanes", Range::Positive,
+                         "lanes that wait for the slowest of them after each tile, 1 unless given"),
+             }),
       {"power",
        "",
        "power and energy",

@@ -2,6 +2,7 @@
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "dialects/accel/Schema.h"
+#include "lib/cost/AccelReader.h"
 #include "lib/cost/Area.h"
 #include "lib/cost/CheckMemories.h"
 #include "lib/cost/Energy.h"
@@ -16,74 +17,10 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-using Origins = std::map<std::string, Origin>;
-const Dimension kSecond = Dimension::of(Base::Second), kCycle = Dimension::of(Base::Cycle);
-
-/// Reads the keys of one block; the first problem is reported and remembered.
-class Reader {
-public:
-  Reader(mlir::Operation *block, DictionaryAttr entries, std::string name, Origins &origins)
-      : block(block), entries(entries), name(std::move(name)), origins(origins) {}
-
-  bool failed = false;
-
-  /// The value of `key` if it is stated, as `Kind` and nothing left open.
-  template <typename Kind> Kind get(StringRef key) { return closed<Kind>(key, entries.get(key)); }
-
-  template <typename Kind> Kind closed(StringRef key, Attribute value) {
-    if (!value)
-      return {};
-    if (auto found = dyn_cast<Kind>(value))
-      return found;
-    complain(key) << (isa<accel::ChoiceAttr>(value)
-                          ? " is left open: choose a value, or mine the design space first"
-                          : " has no value yet: it depends on other keys");
-    return {};
-  }
-
-  InFlightDiagnostic complain(StringRef key) {
-    failed = true;
-    return emitError(accel::locationOf(block, key)) << "'" << key << "' of '" << name << "'";
-  }
-
-  void remember(StringRef key, const std::string &text, StringRef source = "") {
-    origins[key.str()] = {text, source.str(),
-                          sourceOf(accel::locationOf(block, key.split('.').first))};
-  }
-
-  /// In base units, per second where it was stated per cycle (and in seconds where in cycles);
-  /// `divisor` of it.
-  double number(StringRef key, accel::QuantityAttr value, Rational clock, int64_t divisor = 1) {
-    if (!value)
-      return 0;
-    Quantity quantity = value.quantity();
-    int cycles = quantity.dimension.exponents[static_cast<unsigned>(Base::Cycle)];
-    bool rate = key == "clock";
-    if (cycles != 0 && !rate) {
-      if (clock.isZero()) {
-        complain(key) << " is counted in cycles, but the accelerator states no 'clock'";
-        return 0;
-      }
-      quantity.value = cycles < 0 ? quantity.value * clock : quantity.value / clock;
-    }
-    remember(key, value.spelled(), value.getSource());
-    return (quantity.value / Rational(divisor)).toDouble();
-  }
-  double number(StringRef key, Rational clock = 0) {
-    return number(key, get<accel::QuantityAttr>(key), clock);
-  }
-
-private:
-  mlir::Operation *block;
-  DictionaryAttr entries;
-  std::string name;
-  Origins &origins;
-};
-
 bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
   memory.name = op.getSymName().str();
   memory.kind = op.getKind().str();
-  Reader keys(op, op.getEntries(), memory.name, memory.origins);
+  AccelReader keys(op, op.getEntries(), memory.name, memory.origins);
   memory.capacity = Bytes(keys.number("capacity"));
   memory.bandwidth = BytesPerSecond(keys.number("bandwidth", clock));
   memory.latency = Seconds(keys.number("latency", clock));
@@ -105,7 +42,7 @@ bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
 }
 
 /// The types an array or the lanes compute in, as far as they are stated.
-std::vector<std::string> statedTypes(Reader &keys) {
+std::vector<std::string> statedTypes(AccelReader &keys) {
   std::vector<std::string> types;
   if (auto set = keys.get<ArrayAttr>("types"))
     for (Attribute type : set)
@@ -122,7 +59,7 @@ struct PerCycle {
   std::string text;
 };
 
-PerCycle readGeometry(Reader &keys, Core &core) {
+PerCycle readGeometry(AccelReader &keys, Core &core) {
   if (auto array = keys.get<ArrayAttr>("array"); array && array.size() == 2) {
     auto rows = keys.closed<IntegerAttr>("array", array[0]),
          cols = keys.closed<IntegerAttr>("array", array[1]);
@@ -147,7 +84,7 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
               Core &core) {
   core.name = op.getSymName().str();
   core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
-  Reader keys(op, op.getEntries(), core.name, core.origins);
+  AccelReader keys(op, op.getEntries(), core.name, core.origins);
   auto count = op.instances();
   if (!count) {
     keys.complain("count") << " is left open: choose a value, or mine the design space first";
@@ -206,6 +143,8 @@ bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool r
     for (NamedAttribute entry : cycles)
       if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
         core.cyclesOf[entry.getName().str()] = count.quantity().value.toDouble();
+  if (auto zeros = keys.get<DictionaryAttr>("sparse"))
+    core.sparse = sparseCoreOf(keys, zeros);
   if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
     auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
     core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
@@ -241,7 +180,7 @@ bool readCostModel(accel::AcceleratorOp accelerator, Machine &machine) {
 }
 
 bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
-  Reader keys(power, power.getEntries(), "power", machine.origins);
+  AccelReader keys(power, power.getEntries(), "power", machine.origins);
   machine.idle = Watts(keys.number("idle"));
   machine.tdp = Watts(keys.number("tdp"));
   machine.energyPerFlop =
@@ -260,12 +199,12 @@ bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
 
 /// The area that is stated, else how it follows from the parts.
 bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule) {
-  Reader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
+  AccelReader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
   if (auto stated = keys.get<accel::QuantityAttr>("area"))
     machine.area = {keys.number("area", stated, 0)};
   bool isStated = accelerator.getEntries().contains("area");
   for (auto area : accelerator.getBody().getOps<accel::AreaOp>()) {
-    Reader parts(area, area.getEntries(), "area", machine.origins);
+    AccelReader parts(area, area.getEntries(), "area", machine.origins);
     auto name = parts.get<StringAttr>("model");
     if (isStated || keys.failed)
       break;
@@ -283,7 +222,7 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
       continue;
     }
     std::map<std::string, Origin> own; // "mac" of power is another one
-    Reader rates(area, area.getEntries(), "area", own);
+    AccelReader rates(area, area.getEntries(), "area", own);
     rule.rates = {rates.number("mac"), rates.number("lane"), rates.number("sram"),
                   rates.number("fixed")};
     for (const auto &[key, origin] : own)
@@ -303,7 +242,7 @@ bool readHead(accel::AcceleratorOp accelerator, MachineHead &head) {
   Machine &machine = head.machine;
   machine.name = accelerator.getSymName().str();
   machine.location = sourceOf(accel::blockLocation(accelerator));
-  Reader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
+  AccelReader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
   if (auto stated = keys.get<accel::QuantityAttr>("clock")) {
     head.clock = stated.quantity().value;
     machine.clock = Hertz(keys.number("clock", stated, head.clock));
@@ -317,6 +256,8 @@ bool readHead(accel::AcceleratorOp accelerator, MachineHead &head) {
   machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
                   Seconds(keys.number("step_cost"))};
   machine.hostBandwidth = BytesPerSecond(keys.number("host_bandwidth"));
+  if (auto fabric = keys.get<DictionaryAttr>("dataflow"))
+    machine.fabric = fabricOf(keys, fabric);
   if (auto node = keys.get<accel::QuantityAttr>("technology"))
     head.node = node.quantity().value.toDouble();
   bool good = !keys.failed && readCostModel(accelerator, machine);

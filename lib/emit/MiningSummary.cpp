@@ -71,8 +71,9 @@ void addFront(std::string &text, const MiningPlan &plan, bool ratio, const TextS
 }
 
 std::string effortText(const MiningResult &result) {
-  return fmt::format("{}: {} designs valued, {} bounds", result.strategy, result.evaluations,
-                     result.bounds);
+  return fmt::format("{}: {} design{} valued, {} bound{}", result.strategy, result.evaluations,
+                     result.evaluations == 1 ? "" : "s", result.bounds,
+                     result.bounds == 1 ? "" : "s");
 }
 
 /// One strategy beside the others.
@@ -147,8 +148,8 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder,
     lines.add("gap", fmt::format("0 %: {}, proven least of the space", value));
   else if (result.least && result.bound > 0)
     lines.add("gap",
-              fmt::format("{:.3g} %: {}, least of the space as scheduled; no schedule of any "
-                          "design is below {}",
+              fmt::format("{:.3g} %: {}, least of the space as scheduled; no design, however "
+                          "scheduled or placed, is below {}",
                           100 * result.gap(), value, miningValue(plan, result.bound, ratio)));
   else if (result.bound > 0)
     lines.add("gap", fmt::format("{:.3g} %: {}, no design below {}", 100 * result.gap(), value,

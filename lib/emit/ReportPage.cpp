@@ -59,6 +59,12 @@ std::string pageOf(Page which, StringRef title, const json::Value &data) {
   case Page::Mining:
     html = part(kPage_mining_html), script = part(kPage_mining_js);
     break;
+  case Page::Sparsity:
+    html = part(kPage_sparsity_html), script = part(kPage_sparsity_js);
+    break;
+  case Page::Ensemble:
+    html = part(kPage_ensemble_html), script = part(kPage_ensemble_js);
+    break;
   }
   std::string page = html.str();
   replace(page, "/*accord:style*/", part(kPage_style));

@@ -5,7 +5,7 @@
 
 namespace accord {
 
-enum class Page : uint8_t { OneDevice, Placement, Mining };
+enum class Page : uint8_t { OneDevice, Placement, Mining, Sparsity, Ensemble };
 /// `data` goes in last: nothing in it can then be mistaken for a mark.
 std::string pageOf(Page page, llvm::StringRef title, const llvm::json::Value &data);
 

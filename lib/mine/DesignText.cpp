@@ -94,8 +94,9 @@ public:
     });
     for (NamedAttribute entry : all) {
       std::string key = entry.getName().str();
-      if (key == "sparse") {
-        sparse(depth, cast<DictionaryAttr>(entry.getValue()));
+      auto inner = dyn_cast<DictionaryAttr>(entry.getValue());
+      if (inner && (key == "sparse" || key == "dataflow")) {
+        nested(depth, key, inner);
         continue;
       }
       bool text = key == "cost_model" || key == "model";
@@ -109,14 +110,18 @@ public:
     }
   }
 
-  void sparse(int depth, DictionaryAttr entries) {
+  /// `sparse nm(2, 4) { … }`, `sparse { … }`, `dataflow { … }`.
+  void nested(int depth, const std::string &kind, DictionaryAttr entries) {
     std::string inner;
     for (NamedAttribute entry : entries)
       if (!llvm::is_contained({"n", "m", "pattern"}, entry.getName().getValue()))
         inner +=
             (inner.empty() ? " " : ", ") + entry.getName().str() + " = " + value(entry.getValue());
-    line(depth, fmt::format("sparse nm({}, {}) {{{} }}", value(entries.get("n")),
-                            value(entries.get("m")), inner));
+    std::string pattern =
+        entries.contains("pattern")
+            ? fmt::format(" nm({}, {})", value(entries.get("n")), value(entries.get("m")))
+            : "";
+    line(depth, fmt::format("{}{} {{{} }}", kind, pattern, inner));
   }
 
   /// An expression with brackets around every operation.

@@ -10,10 +10,10 @@
 
 namespace accord {
 
-/// A share of wrong answers: asserted (`samples` 0), or `wrong` of `samples` seen.
+/// A share of wrong answers: asserted, or seen in samples. Not known: {1, -1}.
 struct ErrorRate {
-  Rational rate;          ///< 0 to 1
-  int64_t samples = 0;    ///< 0: exact, as the user asserts
+  Rational rate;       ///< 0 to 1
+  int64_t samples = 0; ///< 0: exact, as the user asserts; below 0: not known
   bool operator==(const ErrorRate &) const = default;
 };
 

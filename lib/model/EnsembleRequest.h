@@ -45,4 +45,11 @@ struct EnsembleRequest {
   std::string objective = "step_time"; ///< "energy", "memory", "price"
 };
 
+/// Votes that were seen, as a file has them.
+struct VoteTable {
+  std::vector<unsigned> kinds; ///< of each member (bit), ascending: index into `EnsembleRequest::kinds`
+  std::map<uint64_t, int64_t> votes; ///< bit i set: member i was wrong; how often
+  int64_t samples = 0;               ///< sum of `votes`
+};
+
 } // namespace accord

@@ -76,15 +76,23 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
   return result;
 }
 
+/// Whether two neighbouring letters changed places.
+static bool swapped(llvm::StringRef a, llvm::StringRef b) {
+  if (a.size() != b.size())
+    return false;
+  auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin());
+  return a.end() - x >= 2 && x[0] == y[1] && x[1] == y[0] && std::equal(x + 2, a.end(), y + 2);
+}
+
 std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
   unsigned best = std::max<unsigned>(1, (static_cast<unsigned>(name.size()) + 1) / 3) + 1;
   std::string result;
   for (const std::string &candidate : candidates) {
     if (candidate == name)
       continue;
-    // The same letters in another case are always near.
+    // The same letters in another case are always near, and two that changed places are one slip.
     unsigned distance =
-        llvm::StringRef(candidate).equals_insensitive(name)
+        llvm::StringRef(candidate).equals_insensitive(name) || swapped(name, candidate)
             ? 1
             : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
     // A replaced one-letter name has nothing in common with the other.

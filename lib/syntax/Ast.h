@@ -159,6 +159,7 @@ struct KeyValue {
 struct Node {
   Name kind;
   Name name;                 ///< may be empty
+  std::vector<Name> more;    ///< joint_error { wide thin thin = 0.01 }: those after the second
   std::optional<Text> label; ///< accuracy "top1"
   bool hasArguments = false;
   std::vector<Argument> arguments; ///< sparse nm(2, 4)

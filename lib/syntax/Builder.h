@@ -90,7 +90,8 @@ private:
   void reportOperands(const ast::Declaration &declaration);
   void parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result);
   // Entries.cpp
-  void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
+  void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result,
+             llvm::StringRef of = {});
   void entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
   bool item(antlr4::ParserRuleContext *context, ast::Entry &result);
   void clause(antlr4::ParserRuleContext *context, ast::Entry &entry);

@@ -3,7 +3,9 @@
 #pragma once
 #include "dialects/dnn/DnnAttributes.h"
 #include "lib/cost/Loading.h"
+#include "lib/model/EnsembleRequest.h"
 #include "lib/model/Placement.h"
+#include "lib/model/SparsityRequest.h"
 #include "lib/place/SingleDevice.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/syntax/Ast.h"
@@ -141,6 +143,10 @@ struct ElaborateOptions {
   std::string batch, microbatch, recompute, precision,
       optimizer;      ///< as written on the command line; empty: not given
   std::string metric; ///< of mining: an expression, as written there
+  bool prunes =
+      false; ///< what `sparsity for` says of the job is looked at; else it is assumed dense
+  std::string ensemble; ///< --ensemble: which one, where a file has several
+  std::string member;   ///< the job is the training of this kind of its members
 };
 
 /// One program: a main file and what it imports. All errors of all its parts go to the diagnostics.
@@ -155,6 +161,14 @@ public:
   /// The job that the file and the options name; nothing after an error (none, several and none
   /// chosen, wrong settings).
   std::optional<TrainingJob> job();
+  /// What `sparsity for` says of the job's training; nothing where the main file has no such block,
+  /// or after errors.
+  std::optional<SparsityRequest> sparsity(const TrainingJob &job);
+  /// The ensemble that the options name, or the only one of the main file; nothing after an error.
+  /// The job of one of its members on a machine is `job()` of a program with
+  /// `ElaborateOptions::member` and `target`: the settings of its training, with the member's
+  /// model.
+  std::optional<EnsembleRequest> ensemble();
   /// The accelerator that a name means after `on` or --target: of the file, else of its imports,
   /// else of the catalogue. --target also takes a file, or FILE:NAME. Null after an error.
   accel::AcceleratorOp machine(const std::string &name, SourceRange from);

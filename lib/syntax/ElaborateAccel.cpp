@@ -36,6 +36,8 @@ Code codeOfMachineProblem(llvm::StringRef message) {
                                     {"by its peak", Code::ConflictingRates},
                                     {"for each of its", Code::MemoryTooSmall},
                                     {"keeps more than it has", Code::OutOfRange},
+                                    {"what limits it", Code::OutOfRange},
+                                    {"is above 1", Code::OutOfRange},
                                     {"is below", Code::OutOfRange},
                                     {"a second", Code::DuplicateKey},
                                     {"redefinition", Code::DuplicateName},
@@ -113,7 +115,24 @@ Attribute MachineElaborator::count(const ast::Node &node) {
   return {};
 }
 
+/// Keys of a block inside of another one.
+void MachineElaborator::keysOf(const ast::Node &node, SchemaReader &keys) {
+  for (const ast::Entry &entry : node.entries)
+    if (auto *pair = entry.as<ast::KeyValue>())
+      keys.read(*pair, entry);
+    else
+      unknownEntry(entry.as<ast::Node>() ? entry.as<ast::Node>()->kind : node.kind, {},
+                   "this block");
+  keys.finish(node.kind.range);
+}
+
 void MachineElaborator::sparse(const ast::Node &node, SchemaReader &into) {
+  if (node.name.empty() && !node.hasArguments && node.hasBlock) {
+    SchemaReader keys = reader("sparse");
+    keysOf(node, keys);
+    into.set("sparse", keys.dictionary(), node.kind.range);
+    return;
+  }
   std::vector<int64_t> ratio;
   for (const ast::Argument &argument : node.arguments)
     if (auto list = integersOf(evaluate(*argument.value, diags, lookup), diags, "nm"))
@@ -122,15 +141,14 @@ void MachineElaborator::sparse(const ast::Node &node, SchemaReader &into) {
     diags
         .error(Code::UnknownChoice, node.name.range.valid() ? node.name.range : node.kind.range,
                "a core skips zeros in the pattern nm(n, m)")
-        .help("for example: sparse nm(2, 4) { rate = 2, on = weights }");
+        .help("for example: sparse nm(2, 4) { rate = 2, on = weights }, or of any zeros: sparse { "
+              "stationary = skip }");
     return;
   }
   SchemaReader keys = reader("sparse", "nm");
   keys.set("n", builder.getI64IntegerAttr(ratio[0]), node.name.range);
   keys.set("m", builder.getI64IntegerAttr(ratio[1]), node.name.range);
-  for (const ast::Entry &entry : node.entries)
-    if (auto *pair = entry.as<ast::KeyValue>())
-      keys.read(*pair, entry);
+  keysOf(node, keys);
   llvm::SmallVector<NamedAttribute> all(keys.dictionary().getValue());
   all.push_back(builder.getNamedAttr("pattern", builder.getStringAttr("nm")));
   into.set("sparse", builder.getDictionaryAttr(all), node.kind.range);
@@ -302,9 +320,17 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
-  const std::vector<std::string> known{
-      "memory", "core",       "path",    "power",      "area",
-      "clock",  "technology", "require", "efficiency", kMicroarchitecture.str()};
+  const std::vector<std::string> known{"memory",
+                                       "core",
+                                       "path",
+                                       "power",
+                                       "area",
+                                       "dataflow",
+                                       "clock",
+                                       "technology",
+                                       "require",
+                                       "efficiency",
+                                       kMicroarchitecture.str()};
   for (const ast::Entry &entry : declaration.entries) {
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
@@ -320,7 +346,11 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       subtypeBlock(*node, entry);
     else if (node && (node->kind.text == "power" || node->kind.text == "area"))
       plainBlock(*node, entry);
-    else if (node && node->kind.text == "efficiency")
+    else if (node && node->kind.text == "dataflow") {
+      SchemaReader inner = reader("dataflow");
+      keysOf(*node, inner);
+      keys.set("dataflow", inner.dictionary(), node->kind.range);
+    } else if (node && node->kind.text == "efficiency")
       calibration(*node, entry, keys);
     else if (node && node->kind.text == kMicroarchitecture) {
       if (keys.set(kMicroarchitecture, {}, node->kind.range))

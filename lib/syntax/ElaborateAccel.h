@@ -22,8 +22,8 @@ Code codeOfMachineProblem(llvm::StringRef message);
 /// it has no place.
 void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// Reads the calibration that a machine names (lib/syntax/Calibration.h), and refuses what no analysis
-/// understands yet ("not supported yet: …"); false after errors.
+/// Reads the calibration that a machine names (lib/syntax/Calibration.h), and refuses what no
+/// analysis understands yet ("not supported yet: …"); false after errors.
 bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
 /// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
 void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);

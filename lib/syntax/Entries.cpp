@@ -5,13 +5,22 @@
 namespace accord::syntax {
 using P = grammar::DnnParser;
 
-void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result) {
+void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result,
+                    llvm::StringRef of) {
+  size_t first = result.size();
   for (const Kid &kid : kids(context)) {
     if (kid.type == P::LBRACE)
       file.layout.blocks.push_back(range(kid).begin);
     else if (kid.rule == Rule::Entry)
       entry(kid.context, result);
   }
+  if (of == "joint_error")
+    return;
+  for (size_t i = first; i < result.size(); ++i)
+    if (auto *node = result[i].as<ast::Node>(); node && !node->more.empty())
+      diags.error(Code::SyntaxError, node->more.front().range,
+                  "unexpected name '" + node->more.front().text + "' after '" + node->name.text +
+                      "'");
 }
 
 void Builder::addArguments(antlr4::ParserRuleContext *context,
@@ -115,7 +124,10 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
     }
     onlyValue = false;
     if (kid.type == P::IDENT) {
-      node.name = name(kid);
+      if (node.name.empty())
+        node.name = name(kid);
+      else
+        node.more.push_back(name(kid));
     } else if (kid.type == P::STRING) {
       node.label = text(kid);
       node.name.range = range(kid);
@@ -136,7 +148,7 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
       node.pattern = name(kid);
     } else if (kid.rule == Rule::Block) {
       node.hasBlock = true;
-      block(kid.context, node.entries);
+      block(kid.context, node.entries, node.kind.text);
     }
   }
   if (node.kind.empty())

@@ -46,6 +46,7 @@ private:
   void node(const ast::Node &node, const ast::Entry &entry, const std::vector<std::string> &known);
   void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
   void plainBlock(const ast::Node &node, const ast::Entry &entry);
+  void keysOf(const ast::Node &node, SchemaReader &keys);
   void sparse(const ast::Node &node, SchemaReader &into);
   void calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into);
   void path(const ast::Path &path, const ast::Entry &entry);

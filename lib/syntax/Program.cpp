@@ -280,16 +280,9 @@ void Program::checkAll() {
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
       d.clusterOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
-      std::vector<std::string> trainings;
-      for (const ast::Declaration &other : d.main->file->declarations)
-        if (other.kind == ast::DeclarationKind::Train)
-          trainings.push_back(other.name.text);
-      const std::string &target = declaration.target.text;
-      if (!llvm::is_contained(trainings, target))
-        d.diags
-            .error(Code::UnknownName, declaration.target.range,
-                   fmt::format("no training '{}' for this sparsity", target))
-            .suggest(nearest(target, trainings));
+      d.sparsityOf(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Ensemble) {
+      d.ensembleOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Model &&
                llvm::all_of(declaration.parameters,
                             [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {

@@ -35,7 +35,9 @@ struct Program::Data {
     };
   }
   const ast::Declaration *pick(std::vector<const ast::Declaration *> candidates);
-  std::optional<TrainingJob> ofTrain(const ast::Declaration &train);
+  std::optional<TrainingJob> ofTrain(const ast::Declaration &train,
+                                     const ast::Node *member = nullptr);
+  std::optional<TrainingJob> jobOfMember();
   TrainingJob ofModel(const ast::Declaration &model);
   bool overrides(TrainingJob &job);
   const ast::Declaration *machineOfFile(const std::string &path, llvm::StringRef wanted);
@@ -44,7 +46,12 @@ struct Program::Data {
   bool settleDegrees(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);
   void refuseMicroarchitectures(const Sources::Unit &unit);
-  bool modelCall(const ast::Declaration &train, TrainingJob &job);
+  bool modelCall(const ast::Expr *expr, const ast::Declaration &from, const ast::Name &by,
+                 TrainingJob &job);
+  const ast::Declaration *named(ast::DeclarationKind kind, llvm::StringRef name) const;
+  const std::optional<SparsityRequest> &sparsityOf(const ast::Declaration &block);
+  const std::optional<EnsembleRequest> &ensembleOf(const ast::Declaration &block);
+  const ast::Declaration *chosenEnsemble();
   std::optional<Constant> written(const std::string &text, const char *option);
   std::optional<ObjectiveExpression> metric();
 
@@ -58,6 +65,8 @@ struct Program::Data {
   std::map<const ast::Declaration *, Constant> constants; ///< those evaluated so far
   std::map<const ast::Declaration *, accel::AcceleratorOp> machines;
   std::map<const ast::Declaration *, accel::ClusterOp> clusters;
+  std::map<const ast::Declaration *, std::optional<SparsityRequest>> sparsities; ///< as above
+  std::map<const ast::Declaration *, std::optional<EnsembleRequest>> ensembles;
   const ast::Declaration *target = nullptr;         ///< the cluster that was found, if it is one
   std::vector<accel::AcceleratorOp> targetMachines; ///< of its kinds of devices
   std::vector<std::pair<Constant, const ast::Entry *>>

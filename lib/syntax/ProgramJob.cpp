@@ -18,21 +18,25 @@ const ast::Declaration *Program::Data::pick(std::vector<const ast::Declaration *
   return nullptr;
 }
 
-bool Program::Data::modelCall(const ast::Declaration &train, TrainingJob &job) {
-  const ast::Expr *expr = train.value.get();
+/// `expr` stands in `from`; a training or a member `by` asks.
+bool Program::Data::modelCall(const ast::Expr *expr, const ast::Declaration &from,
+                              const ast::Name &by, TrainingJob &job) {
   auto *call = expr ? expr->as<ast::Call>() : nullptr;
   auto *reference = call   ? call->callee->as<ast::Reference>()
                     : expr ? expr->as<ast::Reference>()
                            : nullptr;
   if (!reference) {
+    bool train = from.kind == ast::DeclarationKind::Train;
     diags
-        .error(Code::WrongType, expr ? expr->range : train.name.range,
-               fmt::format("training '{}' does not say which model it trains", train.name.text))
-        .help("for example: train t = gpt2(layers = 12) on a100_80g { … }");
+        .error(Code::WrongType, expr ? expr->range : by.range,
+               fmt::format("{} '{}' does not say which model it trains",
+                           train ? "training" : "member", by.text))
+        .help(train ? "for example: train t = gpt2(layers = 12) on a100_80g { … }"
+                    : "for example: member wide = gpt2(hidden = 1024)");
     return false;
   }
   SourceRange at = call ? call->callee->range : expr->range;
-  job.model = sources.find(reference->name, train, at);
+  job.model = sources.find(reference->name, from, at);
   if (!job.model || job.model->kind != ast::DeclarationKind::Model) {
     std::vector<std::string> models = sources.names(*main, ast::DeclarationKind::Model);
     if (job.model)
@@ -50,14 +54,16 @@ bool Program::Data::modelCall(const ast::Declaration &train, TrainingJob &job) {
   return true;
 }
 
-std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train) {
+std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
+                                                  const ast::Node *member) {
   TrainingJob job;
-  job.name = train.name.text;
+  const ast::Name &name = member ? member->name : train.name;
+  job.name = name.text;
   job.declaration = &train;
   job.target = train.target.text;
   job.targetAt = train.target.range;
   size_t before = diags.errors();
-  modelCall(train, job);
+  modelCall(member ? member->value.get() : train.value.get(), train, name, job);
   TrainSettings settings = trainSettings(train, context, diags, lookupIn(train));
   job.batch = settings.batch.value_or(1);
   job.precision = settings.precision;
@@ -104,11 +110,10 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train)
   }
   requirements = std::move(settings.requirements);
   for (const ast::Declaration &other : main->file->declarations)
-    if (other.kind == ast::DeclarationKind::Sparsity && other.target.text == job.name)
-      diags
-          .error(Code::SparsityNotSupported, other.kindRange,
-                 fmt::format("not supported yet: sparsity for '{}'", job.name))
-          .note(train.name.range, "the training is declared here");
+    if (other.kind == ast::DeclarationKind::Sparsity && other.target.text == train.name.text &&
+        !options.prunes)
+      job.assumptions.push_back(
+          fmt::format("nothing is zero: `accord prune` looks at 'sparsity for {}'", job.name));
   return diags.errors() == before ? std::optional(std::move(job)) : std::nullopt;
 }
 
@@ -126,10 +131,10 @@ TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
   return job;
 }
 
-/// An expression given on the command line.
+/// An expression given on the command line; on a line of its own, which is what an error shows.
 std::optional<Constant> Program::Data::written(const std::string &text, const char *option) {
   FileId id =
-      diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value = {}", text));
+      diags.sources().add(fmt::format("<{}>.dnn", option), fmt::format("let value =\n{}", text));
   auto tree = parse(diags, id);
   if (!tree || !tree->complete || tree->declarations.size() != 1 || !tree->declarations[0].value)
     return std::nullopt;
@@ -215,6 +220,16 @@ std::optional<TrainingJob> Program::job() {
   Data &d = *data;
   if (!d.main)
     return std::nullopt;
+  if (!d.options.member.empty()) {
+    auto job = d.jobOfMember();
+    if (!job || !d.overrides(*job))
+      return std::nullopt;
+    if (!d.options.target.empty()) {
+      job->target = d.options.target;
+      job->targetAt = {};
+    }
+    return job;
+  }
   std::vector<const ast::Declaration *> trains, models;
   std::vector<std::string> names;
   const ast::Declaration *chosen = nullptr;
@@ -224,15 +239,14 @@ std::optional<TrainingJob> Program::job() {
     else if (declaration.kind == ast::DeclarationKind::Model)
       models.push_back(&declaration);
     else if (declaration.name.text == d.options.train && !d.options.train.empty()) {
-      Code code = declaration.kind == ast::DeclarationKind::Ensemble ? Code::EnsembleNotSupported
-                  : declaration.kind == ast::DeclarationKind::Jobs   ? Code::JobsNotSupported
-                                                                     : Code::WrongNameKind;
-      bool later = code != Code::WrongNameKind;
-      d.diags.error(code, declaration.name.range,
-                    later ? fmt::format("not supported yet: {} '{}'",
-                                        ast::spelling(declaration.kind).str(), d.options.train)
-                          : fmt::format("'{}' is {}, nothing to train", d.options.train,
-                                        ast::withArticle(declaration.kind)));
+      bool later = declaration.kind == ast::DeclarationKind::Jobs;
+      auto error = d.diags.error(
+          later ? Code::JobsNotSupported : Code::WrongNameKind, declaration.name.range,
+          later ? fmt::format("not supported yet: jobs '{}'", d.options.train)
+                : fmt::format("'{}' is {}, nothing to train", d.options.train,
+                              ast::withArticle(declaration.kind)));
+      if (declaration.kind == ast::DeclarationKind::Ensemble)
+        error.help("`accord vote` chooses its members");
       return std::nullopt;
     }
   }

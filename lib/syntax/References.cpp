@@ -82,6 +82,8 @@ private:
   void one(const ast::Set &s) { visit(s.elements); }
   void one(const ast::Map &m) {
     for (const auto &pair : m.pairs)
+      names.insert(pair.key.text); // devices = {a100: 2}
+    for (const auto &pair : m.pairs)
       visit(pair.value);
   }
   void one(const ast::Range &r) {

@@ -167,7 +167,8 @@ private:
                   when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
             .Case("pow2", when(value && next != P::LPAREN, P::POW2))
             .Case("transposable",
-                  when(previous() == P::RPAREN && next != P::ASSIGN && next != P::COLON,
+                  when((previous() == P::RPAREN || (previous() == P::RBRACE && next != P::COMMA)) &&
+                           next != P::ASSIGN && next != P::COLON,
                        P::TRANSPOSABLE))
             .Case("of",
                   when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))

@@ -147,16 +147,23 @@ struct MiningVerifier::Data {
   }
   /// The same by stated problems: each form of the cluster, on this machine, is above or in one of
   /// which no plan is below.
-  double leastStated(const MiningVerifier &verifier, const ClaimedSurvivor &survivor, size_t job,
-                     const Machine &machine, double below, const ClaimedPlacements &placements,
+  double leastStated(const MiningVerifier &verifier, const OpenDesign &design,
+                     const ClaimedSurvivor &survivor, size_t job, const Machine &machine,
+                     double below, const ClaimedPlacements &placements,
                      const std::function<void(std::string)> &find) {
     auto worth = worthOf(verifier, job, machine);
     if (!worth || !std::isfinite(below) || !placements)
       return 0;
     PlacementFloor &floor = *here[job];
     PlacementFloor::Prices priced = pricesOf(job, machine);
-    PlacementFloor::Open open = floor.open(machine, worth->from(below));
-    open = floor.open(machine, worth->from(below), priced, open.forms);
+    PlacementFloor::Open open;
+    if (auto known = design.formsBelow.find(job);
+        known != design.formsBelow.end() && known->second.first == below) {
+      open = {design.forms.at(job), known->second.second};
+    } else {
+      open = floor.open(machine, worth->from(below));
+      open = floor.open(machine, worth->from(below), priced, open.forms);
+    }
     std::vector<PlacementProblem::Id> left = std::move(open.forms);
     for (const ClaimedPlan &plan : survivor.plans) {
       if (plan.job != job || left.empty())
@@ -252,8 +259,8 @@ struct MiningVerifier::Data {
 
   /// Of a survivor, with the bounds that its plans prove.
   double floorByPlans(const MiningVerifier &verifier, const ClaimedAnswer &answer,
-                      const ClaimedSurvivor &survivor, const ClaimedSchedules &schedules,
-                      const ClaimedPlacements &placements,
+                      const OpenDesign &design, const ClaimedSurvivor &survivor,
+                      const ClaimedSchedules &schedules, const ClaimedPlacements &placements,
                       const std::function<void(std::string)> &find) {
     look(survivor.design);
     auto made = machines.exactly(survivor.design);
@@ -276,7 +283,7 @@ struct MiningVerifier::Data {
     for (size_t i = 0; i < answer.jobs.size(); ++i)
       if (size_t job = answer.jobs[i]; here[job])
         known.values[i] =
-            std::max(values[i], leastStated(verifier, survivor, job, *machine,
+            std::max(values[i], leastStated(verifier, design, survivor, job, *machine,
                                             belowFor(answer, values, i, bound), placements, find));
     return floorOf(verifier, answer, *machine, &known, bound, values);
   }
@@ -404,13 +411,14 @@ std::vector<OpenDesign> MiningVerifier::open(const ClaimedAnswer &answer, Mining
       ++proof.byPrices;
       continue;
     }
-    OpenDesign left{design, floor, {}, {}};
+    OpenDesign left{design, floor, {}, {}, {}};
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       double below = data_->belowFor(answer, values, i, bound);
       if (size_t job = answer.jobs[i]; data_->here[job]) {
         if (auto priced = known.open.find(i);
             priced != known.open.end() && priced->second.first == below)
-          left.forms[job] = priced->second.second.forms;
+          left.forms[job] = priced->second.second.forms,
+          left.formsBelow[job] = {below, priced->second.second.least};
         else
           left.forms[job] = data_->formsLeft(*this, job, *exact, below);
       }
@@ -455,8 +463,8 @@ std::vector<Issue> MiningVerifier::proveBound(const ClaimedAnswer &answer, Minin
           answer.name, survivor->second->value, name(design.design), design.floor));
     double floor = design.floor;
     if (survivor != survivors.end())
-      floor = std::max(floor, data_->floorByPlans(*this, answer, *survivor->second, schedules,
-                                                  placements, find));
+      floor = std::max(floor, data_->floorByPlans(*this, answer, design, *survivor->second,
+                                                  schedules, placements, find));
     ++(floor >= answer.bound * (1 - kEqual) ? proof.byPlans : proof.bySearch);
     proof.proven = std::min(proof.proven, floor);
   }

@@ -70,6 +70,8 @@ struct OpenDesign {
   std::vector<ClaimedPlan> ways;
   /// Forms of placements that are not ruled out, by job on a cluster.
   std::map<size_t, std::vector<PlacementProblem::Id>> forms;
+  /// By job, what these may be worth less than, and what no placement is worth less than.
+  std::map<size_t, std::pair<double, double>> formsBelow;
 };
 
 /// Of the claim's space. Nothing: more than 2^63 - 1.

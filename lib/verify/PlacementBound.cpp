@@ -2,6 +2,7 @@
 #include "lib/verify/PlacementConfigurations.h"
 #include "lib/verify/PlacementEven.h"
 #include "lib/verify/PlacementStages.h"
+#include "lib/verify/PlacementSuffixes.h"
 #include "lib/verify/PlacementWork.h"
 #include "lib/verify/PlacementWorth.h"
 #include <algorithm>
@@ -21,11 +22,14 @@ struct OpenOne {
 };
 
 class Proving {
+  using State = PlacementSuffixes::State;
+  using Table = PlacementSuffixes::Table;
+
 public:
   Proving(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
           const std::vector<PathBound> &paths)
-      : p(problem), bound(bound), effort(effort), passes(passes), cuts(problem),
-        costs(problem, cuts) {
+      : p(problem), bound(bound), passes(passes), cuts(problem), costs(problem, cuts),
+        suffixes(problem, cuts, costs, bound, effort, work) {
     for (const PathBound &one : paths)
       pathsOf[{one.microbatches, one.chunks, one.groups, one.form}] = &one;
   }
@@ -92,162 +96,14 @@ public:
   }
 
 private:
-  bool reaches(double value) const {
-    return std::isinf(bound) ? std::isinf(value) : value >= bound * (1 - 1e-9);
-  }
-  bool spent(double share = 1) const {
-    return static_cast<double>(work + costs.work) > share * static_cast<double>(effort);
-  }
+  bool reaches(double value) const { return suffixes.reaches(value); }
+  bool spent() const { return suffixes.spent(); }
+  double valueOf(const State &state) const { return suffixes.valueOf(state); }
 
   int64_t mostGroups(const Configuration &c) const { return accord::mostGroups(p, c); }
   bool allowed(const Configuration &c, int64_t groups) const { return mayHave(p, c, groups); }
 
   // --- 2. Cuts ---
-
-  struct State {
-    std::vector<int64_t> used; ///< devices by kind
-    int64_t leaves, ends;      ///< E and T
-    double joules;
-  };
-  /// [groups behind][set that they begin after].
-  using Table = std::vector<std::vector<std::vector<State>>>;
-
-  double valueOf(const State &state) const {
-    double step = std::max(static_cast<double>(state.ends) + static_cast<double>(p.perStep),
-                           static_cast<double>(p.leastStep));
-    double seconds = step * 1e-12, idle = 0, price = 0, tdp = 0;
-    int64_t devices = 0;
-    for (size_t k = 0; k < p.kinds.size(); ++k) {
-      double used = static_cast<double>(state.used[k]);
-      idle += used * p.kinds[k].idleWatts;
-      price += used * p.kinds[k].pricePerHour / 3600;
-      tdp += used * p.kinds[k].tdpWatts;
-      devices += state.used[k];
-    }
-    double joules = state.joules + idle * seconds;
-    auto passed = [](double is, double most) { return most > 0 && is > most * (1 + 1e-9); };
-    if (passed(step, static_cast<double>(p.limits.step)) || passed(joules, p.limits.joules) ||
-        passed(price * seconds, p.limits.price) ||
-        (p.limits.devices > 0 && devices > p.limits.devices))
-      return INFINITY;
-    switch (p.objective) {
-    case PlacementObjective::StepTime:
-    case PlacementObjective::Memory: // never: see `proveBound`
-      return step;
-    case PlacementObjective::Energy:
-      return joules;
-    case PlacementObjective::Price:
-      return price * seconds;
-    case PlacementObjective::TdpTime:
-      return tdp * seconds;
-    }
-    return step;
-  }
-
-  static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind) {
-    int64_t most = c.schedule == PipelineSchedule::GPipe        ? c.microbatches
-                   : c.schedule == PipelineSchedule::ZeroBubble ? groups
-                                                                : behind;
-    return std::min(c.microbatches, most);
-  }
-
-  /// The stage before a suffix; false: it does not fit.
-  bool prepend(const Configuration &c, size_t from, size_t to, Id form, int64_t groups,
-               int64_t behind, State &state) {
-    const StageLeast &stage = costs.of(from, to, form, from == 0 && to + 1 == cuts.size());
-    if (!stage.can)
-      return false;
-    auto again = costs.again(from, to, form, inFlightOf(c, groups, behind));
-    if (!again)
-      return false;
-    int64_t m = c.microbatches, back = stage.backward + *again;
-    int64_t pass = stage.forward + back + stage.weight, finish = stage.finish(p, *again);
-    bool delays = c.schedule == PipelineSchedule::ZeroBubble;
-    int64_t leaves =
-        delays ? m * (stage.forward + back) + std::max<int64_t>(0, m - groups) * stage.weight
-               : m * pass;
-    int64_t ends;
-    if (cuts.chain()) {
-      leaves = std::max(leaves, (delays ? stage.forward + back : pass) + state.leaves);
-      ends = std::max(leaves + finish + (delays ? stage.weight : 0), stage.forward + state.ends);
-      if (delays)
-        ends = std::max(ends, m * pass + finish);
-    } else {
-      ends = std::max(
-          {state.ends, stage.before + m * pass + finish, stage.before + leaves + stage.after});
-    }
-    state.leaves = leaves, state.ends = ends;
-    state.joules += stage.joules;
-    state.used[p.forms[form].kind] += p.forms[form].devices();
-    return true;
-  }
-
-  bool roomFor(const std::vector<int64_t> &used, Id form) const {
-    const auto &f = p.forms[form];
-    int64_t all = f.devices();
-    for (int64_t devices : used)
-      all += devices;
-    return used[f.kind] + f.devices() <= p.kinds[f.kind].devices &&
-           (p.limits.devices == 0 || all <= p.limits.devices);
-  }
-
-  /// False: too much work. `groups` matters to ZB-H1 and to layers that are pinned to a stage
-  /// alone.
-  bool tabulate(const Configuration &c, int64_t groups, Table &table, double share) {
-    size_t sets = cuts.size();
-    // Hopeless ones would use up what proves others.
-    if (static_cast<double>(sets * sets) * static_cast<double>(groups) >
-        static_cast<double>(effort) / 8)
-      return false;
-    table.assign(static_cast<size_t>(groups) + 1, std::vector<std::vector<State>>(sets));
-    if (cuts.mayCut(sets - 1, groups, groups))
-      table[0][sets - 1].push_back({std::vector<int64_t>(p.kinds.size()), 0, 0, 0});
-    for (size_t k = 1; k < table.size(); ++k)
-      for (size_t to = sets; to-- > 1;) {
-        if (!table[k - 1][to].empty() &&
-            !cuts.mayCut(to, groups - static_cast<int64_t>(k) + 1, groups))
-          table[k - 1][to].clear();
-        for (const State &rest : table[k - 1][to])
-          for (Id form : c.forms) {
-            if (!roomFor(rest.used, form))
-              continue;
-            for (size_t from = to; from-- > 0;) {
-              if (!cuts.contains(to, from) ||
-                  !cuts.mayCut(from, groups - static_cast<int64_t>(k), groups))
-                continue;
-              if (++work, spent(share))
-                return false;
-              const StageLeast &stage = costs.of(from, to, form, from == 0 && to + 1 == sets);
-              State state{rest.used, rest.leaves, rest.ends, rest.joules};
-              if (cuts.chain() && stage.can) {
-                state.ends = c.microbatches * stage.busy;
-                if (reaches(valueOf(state)))
-                  break; // more layers take longer
-                state.ends = rest.ends;
-              }
-              if (!prepend(c, from, to, form, groups, static_cast<int64_t>(k), state)) {
-                if (cuts.chain() && !stage.can)
-                  break;
-                continue;
-              }
-              if (!reaches(valueOf(state)))
-                merge(table[k][from], std::move(state));
-            }
-          }
-      }
-    return true;
-  }
-  void merge(std::vector<State> &states, State state) {
-    for (State &other : states)
-      if (other.used == state.used) {
-        other.leaves = std::min(other.leaves, state.leaves);
-        other.ends = std::min(other.ends, state.ends);
-        other.joules = std::min(other.joules, state.joules);
-        return;
-      }
-    work += states.size();
-    states.push_back(std::move(state));
-  }
 
   bool openOf(size_t at, std::vector<OpenOne> &open) {
     const Configuration &c = list[at];
@@ -294,13 +150,13 @@ private:
       for (int64_t groups = 1; groups <= most; ++groups) {
         if (!allowed(c, groups))
           continue;
-        if (!tabulate(c, groups, table, 0.5))
+        if (!suffixes.tabulate(c, groups, table, 0.5))
           return false;
         leave(groups, table[static_cast<size_t>(groups)][0]);
       }
       return true;
     }
-    if (!tabulate(c, most, table, 0.5))
+    if (!suffixes.tabulate(c, most, table, 0.5))
       return false;
     for (int64_t groups = 1; groups <= most; ++groups)
       leave(groups, table[static_cast<size_t>(groups)][0]);
@@ -318,7 +174,7 @@ private:
   bool plans(const OpenOne &one) {
     const Configuration &c = list[one.configuration];
     Table table;
-    if (c.chunks == 1 && !tabulate(c, one.groups, table, 1))
+    if (c.chunks == 1 && !suffixes.tabulate(c, one.groups, table, 1))
       return false;
     std::vector<Cut> chosen;
     bool proved = true;
@@ -337,7 +193,7 @@ private:
     std::vector<Id> forms =
         first ? c.forms : std::vector<Id>{chosen[at - static_cast<size_t>(groups)].form};
     for (Id form : forms) {
-      if (first && !roomFor(used, form))
+      if (first && !suffixes.roomFor(used, form))
         continue;
       for (size_t to = at + 1 == stages ? all : from + 1; to <= all && !out.better && !spent();
            ++to) {
@@ -375,9 +231,11 @@ private:
       State state = rest;
       bool fits = true;
       for (size_t i = chosen.size(); i-- > 0 && fits;) {
-        fits = roomFor(state.used, chosen[i].form) &&
-               prepend(c, chosen[i].from, chosen[i].to, chosen[i].form, groups,
-                       groups - static_cast<int64_t>(i), state);
+        const auto &form = p.forms[chosen[i].form];
+        bool room = suffixes.roomFor(state.used, chosen[i].form);
+        state.used[form.kind] += form.devices();
+        fits = room && suffixes.prepend(c, chosen[i].from, chosen[i].to, chosen[i].form, groups,
+                                        groups - static_cast<int64_t>(i), state);
         ++work;
       }
       if (fits && !reaches(valueOf(state)))
@@ -429,8 +287,9 @@ private:
       if (i < static_cast<size_t>(groups))
         least.used[p.forms[cut.form].kind] += p.forms[cut.form].devices();
       if (c.chunks == 1)
-        stage.keeps = costs.keeps(stage.layers, cut.form,
-                                  inFlightOf(c, groups, groups - static_cast<int64_t>(i)));
+        stage.keeps =
+            costs.keeps(stage.layers, cut.form,
+                        PlacementSuffixes::inFlightOf(c, groups, groups - static_cast<int64_t>(i)));
       plan.stages.push_back(std::move(stage));
     }
     auto worth = worthAgain(p, plan, passes);
@@ -475,12 +334,13 @@ private:
 
   const PlacementProblem &p;
   double bound;
-  uint64_t effort, work = 0;
+  uint64_t work = 0;
   EvenKnown known;
   std::map<std::array<int64_t, 4>, const PathBound *> pathsOf;
   double passes;
   PlacementCuts cuts;
   StageCosts costs;
+  PlacementSuffixes suffixes;
   std::vector<Configuration> list;
   BoundProof out;
 };

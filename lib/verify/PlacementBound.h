@@ -30,9 +30,11 @@ struct BoundProof {
 ///    how many micro-batches 1F1B holds: least time computed again by a knapsack over `keeps`. In a
 ///    chain, E is the time until the last backward pass leaves a suffix, T until all has ended:
 ///    E = max(m w, w + E'), T = max(E + finish, F + T'); ZB-H1: E = max(m (F + B) + (m - p) W, F +
-///    B + E'), as no group holds more than p. Where layers branch, only layers that must come
-///    before count as such. Interleaved, what `evenStep` (PlacementEven.h) says, with the paths of
-///    the configuration if there are any.
+///    B + E'), as no group holds more than p. A suffix of a chain does not count if it cannot be
+///    below with what is before it: these groups are busy for all micro-batches, each is paid for
+///    all of the step, and but for ZB-H1 the last backward pass goes through them. Where layers
+///    branch, only layers that must come before count as such. Interleaved, what `evenStep`
+///    (PlacementEven.h) says, with the paths of the configuration if there are any.
 /// 3. Plans. Cuts and forms enumerated as far as 2. does not exclude them, each replayed with the
 ///    least that must be computed again, which is its best (passes in a fixed order never end
 ///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).

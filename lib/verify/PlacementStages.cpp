@@ -255,38 +255,85 @@ const StageLeast &StageCosts::of(size_t from, size_t to, Id form, bool alone) {
       ((static_cast<uint64_t>(form) * cuts.size() + from) * cuts.size() + to) * 2 + alone;
   if (auto found = known.find(key); found != known.end())
     return found->second;
-  std::vector<Id> layers = cuts.layers(from, to);
-  work += layers.size();
   if (known.size() > 400'000)
     known.clear();
-  return known[key] = compute(layers, form, alone);
+  return known[key] = compute(from, to, form, alone);
 }
 
-StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alone) {
+StageCosts::Sums &StageCosts::Sums::add(const Sums &other, int64_t times) {
+  for (auto field : {&Sums::cannot, &Sums::forward, &Sums::backward, &Sums::weight, &Sums::again,
+                     &Sums::update, &Sums::gradients, &Sums::ofExperts, &Sums::weights,
+                     &Sums::resident, &Sums::outside, &Sums::kept, &Sums::leastKept})
+    this->*field += times * other.*field;
+  return *this;
+}
+
+const StageCosts::FormSums &StageCosts::sumsOf(Id form) {
+  sums.resize(p.forms.size());
+  FormSums &of = sums[form];
+  if (!of.upTo.empty())
+    return of;
+  of.upTo.emplace_back();
+  for (Id l = 0; l < p.layers.size(); ++l) {
+    const auto &cost = p.cost(l, form);
+    Sums &one = of.layers.emplace_back();
+    int64_t &working = of.working.emplace_back();
+    if (!cost || !mayBeOn(p, l, p.forms[form].kind)) {
+      one.cannot = 1;
+    } else {
+      const auto *fast = &cost->keeps[0], *small = fast;
+      for (const auto &keep : cost->keeps) {
+        if (std::pair(keep.again, keep.kept) < std::pair(fast->again, fast->kept))
+          fast = &keep;
+        if (keep.kept < small->kept)
+          small = &keep;
+      }
+      one.forward = cost->forward, one.backward = cost->backward, one.weight = cost->weight;
+      one.again = fast->again, one.update = cost->update;
+      one.gradients = cost->gradients, one.ofExperts = cost->expertGradients;
+      one.weights = cost->weights;
+      one.resident = cost->resident, one.outside = cost->hostResident;
+      one.kept = fast->kept, one.leastKept = small->kept;
+      working = fast->working;
+      of.energy |= cost->joules != 0 || cost->joulesAgain != 0;
+    }
+    of.upTo.push_back(Sums(of.upTo.back()).add(one, 1));
+  }
+  return of;
+}
+
+StageCosts::Sums StageCosts::sum(size_t from, size_t to, Id form) {
+  const FormSums &of = sumsOf(form);
+  if (cuts.chain())
+    return Sums(of.upTo[to]).add(of.upTo[from], -1);
+  Sums all;
+  for (Id l : cuts.layers(from, to))
+    all.add(of.layers[l], 1);
+  return all;
+}
+
+StageLeast StageCosts::compute(size_t from, size_t to, Id form, bool alone) {
   StageLeast least;
   const auto &f = p.forms[form];
-  int64_t gradients = 0, ofExperts = 0, weights = 0;
+  Sums all = sum(from, to, form);
+  if (all.cannot > 0)
+    return least;
+  least.again = all.again, least.forward = all.forward, least.backward = all.backward;
+  least.weight = all.weight, least.update = all.update;
+  // A chain's layers are looked at one by one only where they must be.
+  std::vector<Id> layers;
+  if (!cuts.chain() || sumsOf(form).energy)
+    layers = cuts.layers(from, to);
+  work += cuts.chain() ? to - from : layers.size();
   for (Id l : layers) {
     const auto &cost = p.cost(l, form);
-    if (!cost || !mayBeOn(p, l, f.kind))
-      return least;
-    int64_t again = INT64_MAX;
-    for (const auto &keep : cost->keeps)
-      again = std::min(again, keep.again);
-    least.again += again;
-    least.forward += cost->forward;
-    least.backward += cost->backward;
-    least.weight += cost->weight;
-    least.update += cost->update;
-    gradients += cost->gradients;
-    ofExperts += cost->expertGradients;
-    weights += cost->weights;
-    least.joules += cost->joules + static_cast<double>(again) * cost->joulesAgain;
+    least.joules +=
+        cost->joules + static_cast<double>(sumsOf(form).layers[l].again) * cost->joulesAgain;
   }
   least.can = true;
   least.hides = least.backward + least.weight;
   least.busy = least.forward + least.hides + least.again;
-  int64_t gather = leastTime(f.gather, static_cast<double>(weights));
+  int64_t gather = leastTime(f.gather, static_cast<double>(all.weights));
   least.forward += gather + p.perMicrobatch;
   least.backward += gather;
   // Of ranks that run replica after replica, the best of any number of groups.
@@ -294,30 +341,32 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   int64_t together = replicasTogether(p, form, 1);
   auto exchange = [&](const std::vector<PlacementProblem::Sync> &syncs, int64_t bytes,
                       int64_t most) {
-    int64_t all = syncs.empty() ? 0 : INT64_MAX;
+    int64_t best = syncs.empty() ? 0 : INT64_MAX;
     for (size_t i = 0; i < syncs.size(); ++i)
       if (i == 0 || syncs[i].together <= most) {
         int64_t takes = leastTime(syncs[i].ways, static_cast<double>(bytes));
-        all = stagesBetween ? std::min(all, takes) : takes;
+        best = stagesBetween ? std::min(best, takes) : takes;
       }
-    return all;
+    return best;
   };
-  least.exchange = exchange(f.syncs, gradients, together) +
-                   exchange(f.expertSyncs, ofExperts, together / f.expert);
+  least.exchange = exchange(f.syncs, all.gradients, together) +
+                   exchange(f.expertSyncs, all.ofExperts, together / f.expert);
 
   // What comes in, once per layer that sends it, and what goes out, on the best link there is.
   std::map<Id, int64_t> in, out;
-  auto has = [&](Id l) { return std::binary_search(layers.begin(), layers.end(), l); };
-  if (!alone || !cuts.chain())
+  auto has = [&](Id l) {
+    return cuts.chain() ? l >= from && l < to : std::binary_search(layers.begin(), layers.end(), l);
+  };
+  if (!cuts.chain() || (!alone && p.blockingTransfers))
     for (const auto &edge : p.edges) {
-      bool from = has(edge.from), to = has(edge.to);
-      if (to && !from) {
+      bool sent = has(edge.from), received = has(edge.to);
+      if (received && !sent) {
         in[edge.from] = std::max(in[edge.from], edge.bytes);
         if (!cuts.chain()) {
           least.before = std::max(least.before, pathTo[edge.from]);
           least.after = std::max(least.after, pathBack[edge.from]);
         }
-      } else if (from && !to) {
+      } else if (sent && !received) {
         out[edge.from] = std::max(out[edge.from], edge.bytes);
       }
     }
@@ -351,34 +400,37 @@ StageLeast StageCosts::compute(const std::vector<Id> &layers, Id form, bool alon
   return least;
 }
 
+std::optional<int64_t> StageCosts::busy(size_t from, size_t to, Id form) {
+  const FormSums &of = sumsOf(form);
+  const Sums &a = of.upTo[from], &b = of.upTo[to];
+  auto takes = [](const Sums &all) { return all.forward + all.backward + all.weight + all.again; };
+  return a.cannot == b.cannot ? std::optional(takes(b) - takes(a)) : std::nullopt;
+}
+
 std::optional<int64_t> StageCosts::again(size_t from, size_t to, Id form, int64_t inFlight) {
-  std::vector<Id> layers = cuts.layers(from, to);
-  int64_t resident = 0, kept = 0, working = 0, again = 0, leastKept = 0, outside = 0;
-  std::vector<int64_t> key{static_cast<int64_t>(form), inFlight};
-  for (Id l : layers) {
-    const auto &cost = *p.cost(l, form);
-    const auto *fast = &cost.keeps[0], *small = fast;
-    for (const auto &keep : cost.keeps) {
-      if (std::pair(keep.again, keep.kept) < std::pair(fast->again, fast->kept))
-        fast = &keep;
-      if (keep.kept < small->kept)
-        small = &keep;
-    }
-    resident += cost.resident;
-    outside += cost.hostResident;
-    kept += fast->kept;
-    leastKept += small->kept;
-    again += fast->again;
-    working = std::max(working, fast->working);
-    key.push_back(p.layers[l].of);
-  }
+  Sums all = sum(from, to, form);
   int64_t memory = p.kinds[p.forms[form].kind].memory;
-  if (outside > p.kinds[p.forms[form].kind].hostMemory)
+  if (all.outside > p.kinds[p.forms[form].kind].hostMemory)
     return std::nullopt;
-  if (resident + inFlight * kept + working <= memory)
-    return again;
-  if (resident + inFlight * leastKept > memory)
+  if (all.resident + inFlight * all.leastKept > memory)
     return std::nullopt;
+  int64_t working = 0;
+  std::vector<Id> layers;
+  if (cuts.chain()) {
+    for (size_t l = from; l < to; ++l)
+      working = std::max(working, sumsOf(form).working[l]);
+  } else {
+    layers = cuts.layers(from, to);
+    for (Id l : layers)
+      working = std::max(working, sumsOf(form).working[l]);
+  }
+  if (all.resident + inFlight * all.kept + working <= memory)
+    return all.again;
+  if (cuts.chain())
+    layers = cuts.layers(from, to);
+  std::vector<int64_t> key{static_cast<int64_t>(form), inFlight};
+  for (Id l : layers)
+    key.push_back(p.layers[l].of);
   std::sort(key.begin() + 2, key.end());
   if (auto found = knapsacks.find(key); found != knapsacks.end())
     return found->second;

@@ -68,6 +68,8 @@ public:
 
   /// `alone`: no other stage sends it anything or receives anything from it that blocks.
   const StageLeast &of(size_t from, size_t to, Id form, bool alone);
+  /// `StageLeast::busy` of layers of a chain; nothing: one of them cannot run so.
+  std::optional<int64_t> busy(size_t from, size_t to, Id form);
   /// Least time computed again with `inFlight` micro-batches in memory; nothing if none fits.
   std::optional<int64_t> again(size_t from, size_t to, Id form, int64_t inFlight);
   /// Choices that need it, by layer.
@@ -76,13 +78,30 @@ public:
   uint64_t work = 0; ///< steps taken
 
 private:
-  StageLeast compute(const std::vector<Id> &layers, Id form, bool alone);
+  /// Of layers in a form, with what is fastest kept; if one of them cannot run so, of the others.
+  struct Sums {
+    int64_t cannot = 0; ///< layers
+    int64_t forward = 0, backward = 0, weight = 0, again = 0, update = 0;
+    int64_t gradients = 0, ofExperts = 0, weights = 0;
+    int64_t resident = 0, outside = 0, kept = 0, leastKept = 0;
+    Sums &add(const Sums &other, int64_t times);
+  };
+  /// Of each layer alone, and of a chain's.
+  struct FormSums {
+    std::vector<Sums> layers, upTo;
+    std::vector<int64_t> working; ///< by layer, with what is fastest
+    bool energy = false;          ///< of some layer it is known
+  };
+  const FormSums &sumsOf(Id form);
+  Sums sum(size_t from, size_t to, Id form);
+  StageLeast compute(size_t from, size_t to, Id form, bool alone);
   void paths();
 
   const PlacementProblem &p;
   const PlacementCuts &cuts;
   std::vector<int64_t> fastest, fastestBack; ///< by layer, over forms
   std::vector<int64_t> pathTo, pathBack;     ///< ends with the layer
+  std::vector<FormSums> sums;                ///< by form
   std::unordered_map<uint64_t, StageLeast> known;
   std::map<std::vector<int64_t>, std::optional<int64_t>> knapsacks;
 };

@@ -98,6 +98,7 @@ TEST(Diagnostics, Nearest) {
   EXPECT_EQ(nearest("xyz", {"bandwidth", "capacity"}), "");
   EXPECT_EQ(nearest("a", {"b"}), "");
   EXPECT_EQ(nearest("MHZ", {"MHz"}), "MHz");
+  EXPECT_EQ(nearest("aera", {"mxu.count", "area"}), "area");
   EXPECT_EQ(nearest("bert", {"albert_base", "bert_large_cased", "bert_large"}), "bert_large");
   EXPECT_EQ(nearest("block", {"gpt_block_first", "gpt_block"}), "gpt_block");
   EXPECT_EQ(nearest("cat", {"concatenate_all", "dog"}), "concatenate_all");

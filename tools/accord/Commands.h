@@ -21,5 +21,7 @@ void addEmit(CLI::App &app, int &status);
 void addFormat(CLI::App &app, int &status);
 void addImport(CLI::App &app, int &status);
 void addCalibrate(CLI::App &app, int &status);
+void addPrune(CLI::App &app, int &status);
+void addVote(CLI::App &app, int &status);
 
 } // namespace accord

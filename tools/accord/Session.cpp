@@ -339,10 +339,12 @@ int64_t Session::smallestMicrobatch() const {
   return microbatch || theCluster ? microbatch : batch;
 }
 
-void Session::report(const Issue &issue) {
+void Session::report(const Issue &issue, llvm::StringRef help) {
   auto error = diags.error(codeOf(issue.code), rangeOf(diags, issue.location), issue.message);
   for (auto &[location, message] : issue.notes)
     error.note(rangeOf(diags, location), message);
+  if (!help.empty())
+    error.help(help.str());
 }
 
 std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> degrees) {

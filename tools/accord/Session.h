@@ -110,7 +110,7 @@ public:
   /// Prints the diagnostics: to standard error, or with --json as one document on standard output.
   /// Returns `status`, or 1 when there were errors.
   int finish(int status, llvm::StringRef command);
-  void report(const Issue &issue);
+  void report(const Issue &issue, llvm::StringRef help = {});
 
   /// Of searches for plans from here on.
   struct Search {

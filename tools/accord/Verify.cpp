@@ -7,7 +7,9 @@
 #include "tools/accord/PlanFile.h"
 #include "tools/accord/Session.h"
 #include "tools/accord/VerifyMining.h"
+#include "tools/accord/VerifyPrune.h"
 #include "tools/accord/VerifySchedule.h"
+#include "tools/accord/VerifyVote.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,17 +27,23 @@ llvm::json::Array strings(const std::vector<std::string> &texts) {
 }
 
 int verifyCommand(const std::string &path, const std::string &solver, bool json) {
-  bool mined = holdsMining(path);
-  auto scheduled = mined ? std::nullopt : scheduleFileOf(path);
-  bool placed = !mined && !scheduled && holdsPlacement(path);
+  bool mined = holdsMining(path), voted = !mined && holdsVote(path);
+  bool pruned = !mined && !voted && holdsSparsity(path);
+  auto scheduled = mined || voted || pruned ? std::nullopt : scheduleFileOf(path);
+  bool placed = !mined && !voted && !pruned && !scheduled && holdsPlacement(path);
   auto placement = placed ? readPlacement(path, json, "verify") : std::nullopt;
   if (placement && !readPlacementPaths(*placement, path, json, "verify"))
     return kWrongInput;
-  auto plan = mined || scheduled || placed ? std::nullopt : readPlan(path, json, "verify");
+  auto plan = mined || voted || pruned || scheduled || placed ? std::nullopt
+                                                              : readPlan(path, json, "verify");
   auto mining = mined ? verifyMining(path, json) : std::nullopt;
-  if (!scheduled && !plan && !placement && !mining)
+  auto ensemble = voted ? verifyVote(path, json) : std::nullopt;
+  auto zeros = pruned ? verifySparsity(path, json) : std::nullopt;
+  if (!scheduled && !plan && !placement && !mining && !ensemble && !zeros)
     return kWrongInput;
   Verification proof = mining      ? std::move(mining->proof)
+                       : ensemble  ? std::move(*ensemble)
+                       : zeros     ? std::move(*zeros)
                        : scheduled ? verifySchedule(*scheduled, solver)
                        : placement ? verifyPlacement(*placement)
                                    : verify(*plan);
@@ -85,6 +93,8 @@ int verifyCommand(const std::string &path, const std::string &solver, bool json)
     llvm::outs() << fmt::format(
         "the {} {}\n",
         mined       ? "mining"
+        : voted     ? "ensemble"
+        : pruned    ? "choice"
         : scheduled ? "schedule"
                     : "plan",
         proof.holds() ? "holds" : fmt::format("does not hold: {} findings", proof.findings.size()));
@@ -101,7 +111,8 @@ void addVerify(CLI::App &app, int &status) {
       app.add_subcommand("verify", "Check a plan and its certificate independently");
   command
       ->add_option("plan", *path,
-                   "A folder that `accord compile`, `mine` or `schedule` wrote, a plan.json, or "
+                   "A folder that `accord compile`, `mine`, `prune`, `vote` or `schedule` wrote, a "
+                   "plan.json, or "
                    "a schedule in the plan dialect (.mlir)")
       ->required();
   command->add_option("--solver", *solver,

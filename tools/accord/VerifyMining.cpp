@@ -204,7 +204,8 @@ private:
       return refused(fmt::format("{}: {}", file, other));
     const ClaimedCluster &cluster =
         claim_.jobs[job].clusters[*clusterAt(claim_, job, *answer.winner)];
-    if (std::string other = differsByScheduling(cluster, job, problem, machine, prices_);
+    if (std::string other =
+            differsByScheduling(cluster, job, problem, machine, prices_, structures_);
         !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     bool tdp = claim_.metric == "tdp_time";
@@ -236,7 +237,7 @@ private:
     if (!at)
       return refused(fmt::format("{}: there is no such cluster", file));
     if (std::string other = differsByScheduling(claim_.jobs[claimed.job].clusters[*at], claimed.job,
-                                                problem, machine, prices_);
+                                                problem, machine, prices_, structures_);
         !other.empty())
       return refused(fmt::format("{}: {}", file, other));
     return problem;
@@ -384,6 +385,7 @@ private:
   MiningClaim claim_;
   std::unique_ptr<MiningSpace> space_;
   ClaimedPrices prices_;
+  PriceCache structures_{PriceCache::Keeps::Numbers};
   Verification out_;
   std::vector<std::pair<ClaimedAnswer, MiningProof>> answers_;
 };
@@ -438,7 +440,8 @@ ClaimedPrices pricesOf(const MiningClaim &claim) {
     auto &ways = caches.emplace_back();
     if (job.placed()) { // its steps have operations in common
       const ClaimedCluster &last = job.clusters.back();
-      ways.resize(last.first + last.steps.size(), std::make_shared<PriceCache>());
+      ways.resize(last.first + last.steps.size(),
+                  std::make_shared<PriceCache>(PriceCache::Keeps::Numbers));
     }
     for (size_t way = 0; !job.placed() && way < job.ways.size(); ++way)
       ways.emplace_back(std::make_shared<PriceCache>(PriceCache::Keeps::Numbers))

@@ -28,12 +28,14 @@ std::optional<Schedule> scheduled(const WorkGraph &graph, const Machine &machine
 class Costing {
 public:
   Costing(const ClaimedCluster &cluster, const Machine &machine,
-          std::function<std::optional<Costs>(size_t step)> prices)
-      : cluster_(cluster), machine_(machine), prices_(std::move(prices)),
+          std::function<std::optional<Costs>(size_t step)> prices, PriceCache &structures)
+      : cluster_(cluster), machine_(machine), prices_(std::move(prices)), structures_(structures),
         uses_(cluster.steps.size()) {}
 
   std::string differs(const Problem &stated) {
-    auto priced = estimate(cluster_.structure, machine_);
+    EstimateOptions options;
+    options.prices = &structures_;
+    auto priced = estimate(cluster_.structure, machine_, options);
     auto *costs = std::get_if<Costs>(&priced);
     auto schedule = costs ? scheduled(cluster_.structure, machine_, *costs) : std::nullopt;
     if (!schedule)
@@ -189,6 +191,7 @@ private:
   const ClaimedCluster &cluster_;
   const Machine &machine_;
   std::function<std::optional<Costs>(size_t step)> prices_;
+  PriceCache &structures_;
   Layering layering_;
   std::vector<std::optional<std::vector<LayerUse>>> uses_;
 };
@@ -215,9 +218,11 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
 }
 
 std::string differsByScheduling(const ClaimedCluster &cluster, size_t job, const Problem &stated,
-                                const Machine &machine, const ClaimedPrices &prices) {
-  return Costing(cluster, machine,
-                 [&](size_t step) { return prices(job, cluster.first + step, machine); })
+                                const Machine &machine, const ClaimedPrices &prices,
+                                PriceCache &structures) {
+  return Costing(
+             cluster, machine,
+             [&](size_t step) { return prices(job, cluster.first + step, machine); }, structures)
       .differs(stated);
 }
 

@@ -1,5 +1,6 @@
 // What layers of stated placement problems cost, found again.
 #pragma once
+#include "lib/cost/PriceCache.h"
 #include "lib/verify/Mining.h"
 
 namespace accord {
@@ -10,9 +11,10 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
 
 /// The first cost, layer or edge of a stated problem of the job's cluster that does not follow from
 /// the work of its steps as Accord schedules it without search, priced on this machine: by the code
-/// of `accord compile`, as the prices are by the cost model. Empty: none.
+/// of `accord compile`, as the prices are by the cost model. Empty: none. `structures` keeps what
+/// operations of undivided steps take.
 std::string differsByScheduling(const ClaimedCluster &cluster, size_t job,
                                 const PlacementProblem &stated, const Machine &machine,
-                                const ClaimedPrices &prices);
+                                const ClaimedPrices &prices, PriceCache &structures);
 
 } // namespace accord

@@ -59,6 +59,8 @@ static int run(int argc, char **argv) {
   accord::addFormat(app, status);
   accord::addImport(app, status);
   accord::addCalibrate(app, status);
+  accord::addPrune(app, status);
+  accord::addVote(app, status);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty())

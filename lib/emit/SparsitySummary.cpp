@@ -1,0 +1,137 @@
+#include "lib/emit/ReportPage.h"
+#include "lib/emit/Sparsity.h"
+#include "lib/emit/SummaryLines.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace accord {
+namespace {
+
+std::string shareText(const Rational &share) {
+  return fmt::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
+}
+
+std::string times(double dense, double now) {
+  return now > 0 ? fmt::format("{:.3g} times", dense / now) : "-";
+}
+
+std::string stepTable(const PrunePlan &plan, const TextStyle &style) {
+  TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "faster", "state", "zeros"});
+  for (size_t i = 0; i < plan.layers.size(); ++i) {
+    const PruneLayer &layer = plan.layers[i];
+    const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
+    table.row({layer.name, formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"),
+               formatSi(chosen.quantile, "s"), times(dense.seconds, chosen.seconds),
+               formatBytes(chosen.bytes), chosen.label});
+  }
+  return table.text(style);
+}
+
+std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style) {
+  TextTable table("lrrrrrll",
+                  {"layer", "multipliers", "in", "out", "fine", "busy", "waits for", "zeros"});
+  for (size_t i = 0; i < plan.pipeline->result.stages.size(); ++i) {
+    const DataflowStage &stage = plan.pipeline->result.stages[i];
+    const DataflowFolding &f = stage.folding;
+    const DataflowLimit limit = stage.cycles.limit();
+    table.row({plan.pipeline->problem.layers[i].name, fmt::format("{}", stage.multipliers),
+               fmt::format("{}", f.in * f.groups), fmt::format("{}", f.out),
+               fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy), name(limit),
+               stage.label});
+  }
+  return table.text(style);
+}
+
+void addAccuracy(Lines &lines, const AccuracyClaim &claim) {
+  lines.add(
+      "accuracy",
+      fmt::format(
+          "{} at least {}{}{}", claim.metric, shareText(claim.least),
+          claim.confidence.empty() ? "" : fmt::format(" with confidence {}", claim.confidence),
+          claim.required ? fmt::format("; {} is required", shareText(*claim.required)) : ""));
+  lines.add("evidence", claim.level);
+  for (const std::string &input : claim.inputs)
+    lines.add("input", input);
+  for (const std::string &assumption : claim.assumptions)
+    lines.add("assumes", assumption);
+}
+
+} // namespace
+
+std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
+                            const TextStyle &style) {
+  Lines lines(style);
+  lines.text = inked(style, Ink::Bold, plan.training) + " on " + plan.machine + "\n";
+  const SelectionResult &selected = plan.selection();
+  const std::string proven =
+      selected.proven() ? "proven best of all choices"
+                        : fmt::format("within {:.2g} % of the best choice", 100 * selected.gap());
+  if (plan.step) {
+    SparsitySums sums = sumsOf(*plan.step);
+    lines.text += stepTable(*plan.step, style);
+    auto sparse = std::count_if(selected.choice.begin(), selected.choice.end(),
+                                [](unsigned option) { return option > 0; });
+    lines.add("chosen", fmt::format("zeros in {} of {} layers, for least {}, {}", sparse,
+                                    plan.step->layers.size(), plan.objective, proven));
+    lines.add("step", fmt::format("{}, at most {} with confidence {}; dense {}: {} faster",
+                                  formatSi(sums.seconds, "s"), formatSi(sums.quantile, "s"),
+                                  plan.confidence, formatSi(sums.denseSeconds, "s"),
+                                  times(sums.denseSeconds, sums.seconds)));
+    lines.add("rest", fmt::format("{} of it in operations that zeros do not touch",
+                                  formatSi(plan.step->otherSeconds, "s")));
+    if (sums.denseJoules > 0)
+      lines.add("energy", fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"),
+                                      formatSi(sums.denseJoules, "J")));
+    lines.add("states", fmt::format("{} of weights, gradients and optimizer; dense {}",
+                                    formatBytes(sums.bytes), formatBytes(sums.denseBytes)));
+    std::string uses;
+    for (const PruneLayer &layer : plan.step->layers)
+      if (uses.empty())
+        uses = layer.uses;
+    if (!uses.empty())
+      lines.add("hardware", uses);
+  } else {
+    const DataflowResult &result = plan.pipeline->result;
+    lines.text += pipelineTable(plan, style);
+    lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}",
+                                        result.imagesPerSecond, result.interval,
+                                        formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
+    lines.add("multipliers", fmt::format("{} of {}", result.multipliers,
+                                         plan.pipeline->problem.fabric.multipliers));
+    lines.add("limit", result.why);
+  }
+  if (plan.accuracy)
+    addAccuracy(lines, *plan.accuracy);
+  for (const Refusal &refusal : plan.notShown())
+    lines.add("left out", refusal.issue.message);
+  for (const std::string &assumption : plan.assumptions)
+    lines.add("assumed", assumption);
+  if (!folder.empty())
+    lines.add("report", folder + "/report.html");
+  return lines.text;
+}
+
+std::string sparsityMlir(const SparsityPlan &plan) {
+  if (!plan.step)
+    return "";
+  std::map<std::string, std::vector<std::string>> layers; // by encoding
+  for (size_t i = 0; i < plan.step->layers.size(); ++i)
+    if (const PruneOption &chosen = plan.step->chosen(i); !chosen.encoding.empty())
+      layers[chosen.encoding].push_back(plan.step->layers[i].parameter);
+  std::string text;
+  for (const auto &[encoding, parameters] : layers)
+    text += fmt::format(
+        "// {}\n#weights{} = {}\n", fmt::join(parameters, ", "),
+        layers.size() > 1 ? fmt::format("{}", std::distance(layers.begin(), layers.find(encoding)))
+                          : "",
+        encoding);
+  return text;
+}
+
+std::string toReport(const SparsityPlan &plan) {
+  return pageOf(Page::Sparsity, plan.training + " with zeros", toJson(plan));
+}
+
+} // namespace accord

@@ -1,0 +1,98 @@
+// Reads chosen zeros from the page and fills it.
+const data = JSON.parse(byId("data").textContent);
+const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
+const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
+const faster = (dense, now) => (now > 0 ? `${trim(dense / now, 3)} ×` : "–");
+const chosenOf = layer => layer.options[layer.chosen];
+const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of weights and their states", throughput: "images a second" }[data.objective];
+const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"]];
+
+function tile(label, value, unit, note) {
+  return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)), el("div", { class: "note" }, note));
+}
+const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
+
+function header() {
+  byId("title").textContent = `${data.training} on ${data.machine}`;
+  byId("status").textContent = data.proven ? "proven best choice" : `within ${percent(data.gap)}`;
+  byId("subtitle").textContent = [`zeros for ${data.objective === "throughput" ? "most" : "least"} ${metricWord}`, `confidence ${percent(data.confidence)}`, data.model, data.step ? `${data.batch} samples, micro-batch ${data.microbatch}` : "one image at a time in each stage"].join("  ·  ");
+  const s = data.step, p = data.pipeline;
+  if (s) {
+    const sparse = s.layers.filter(l => l.chosen > 0).length;
+    byId("degrees").textContent = `zeros in ${sparse} of ${s.layers.length} layers`;
+    byId("headline").append(
+      tile("Step", ...split(seconds(s.time_s)), `dense ${seconds(s.dense_time_s)}: ${faster(s.dense_time_s, s.time_s)}`),
+      tile("Step, at most", ...split(seconds(s.time_quantile_s)), `with confidence ${percent(data.confidence)}`),
+      ...(s.dense_energy_J > 0 ? [tile("Energy", ...split(si(s.energy_J, "J")), `dense ${si(s.dense_energy_J, "J")}`)] : []),
+      tile("Weights and states", ...split(bytes(s.state_bytes)), `dense ${bytes(s.dense_state_bytes)}`),
+      tile("Not touched by zeros", ...split(seconds(s.other_time_s)), "of a step"));
+  } else {
+    byId("degrees").textContent = `${p.stages.length} layers side by side`;
+    byId("headline").append(
+      tile("Throughput", digits4(p.images_per_second), "images/s", `no device like this is above ${digits4(p.most_images_per_second)}`),
+      tile("Interval", digits4(p.interval_cycles), "cycles", `at ${si(p.clock_Hz, "Hz")}`),
+      tile("Multipliers", String(p.multipliers), "", `of ${p.multipliers_of_device}`),
+      tile("Slowest layer", p.stages[p.binding].layer, "", p.stages[p.binding].zeros));
+  }
+  if (data.accuracy) {
+    const a = data.accuracy;
+    byId("headline").append(tile(a.guaranteed ? `${a.metric}, at least` : `${a.metric}, estimated`, trim(Math.floor(a.least_share * 1e6) / 1e4, 6), "%", a.level));
+  }
+}
+
+function layersOfStep() {
+  const layers = data.step.layers, longest = Math.max(...layers.map(l => l.options[0].time_s));
+  byId("layers-h").textContent = "Each layer: time of a step, with what was chosen";
+  for (const l of layers) {
+    const c = chosenOf(l), width = v => `${longest > 0 ? (v / longest) * 100 : 0}%`;
+    let left = 0;
+    const parts = phases.map(([key, color]) => { const part = el("i", { style: `left:${width(left)};width:${width(c[key])};background:var(--${color})`, title: `${words(color)}: ${seconds(c[key])}` }); left += c[key]; return part; });
+    byId("layers-bars").append(el("span", { class: l.chosen ? "what chosen" : "what", title: l.name }, l.name),
+      el("div", { class: "track", role: "img", "aria-label": `${l.name}: ${seconds(c.time_s)}, dense ${seconds(l.options[0].time_s)}` }, ...parts, el("b", { class: "limit", style: `left:${width(l.options[0].time_s)}` })),
+      el("span", { class: "amounts" }, el("span", {}, seconds(c.time_s)), l.chosen ? el("b", {}, faster(l.options[0].time_s, c.time_s)) : "dense"));
+  }
+  byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · the line is the dense layer");
+  byId("layers-hint").classList.add("legend");
+  byId("layers-table").append(head([["layer"], ["zeros"], ["dense", "n"], ["chosen", "n"], ["at most", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
+    el("tbody", {}, ...layers.map(l => { const c = chosenOf(l), d = l.options[0]; return line([[l.name, "name"], [c.label], [seconds(d.time_s), "n"], [seconds(c.time_s), "n"], [seconds(c.time_quantile_s), "n"], [faster(d.time_s, c.time_s), "n"], [bytes(c.bytes), "n"], [c.loss, "n"], [c.bound]]); })));
+  byId("options").hidden = false;
+  byId("options-layer").append(...layers.map((l, i) => el("option", { value: String(i) }, l.name)));
+  const show = () => {
+    const l = layers[Number(byId("options-layer").value)];
+    byId("options-table").replaceChildren(head([["option"], ["forward", "n"], ["data gradient", "n"], ["weight gradient", "n"], ["update", "n"], ["sum", "n"], ["at most", "n"], ["energy", "n"], ["weights and states", "n"], ["loss", "n"], [""]]),
+      el("tbody", {}, ...l.options.map((o, i) => line([[o.label], ...phases.map(([key]) => [seconds(o[key]), "n"]), [seconds(o.time_s), "n"], [seconds(o.time_quantile_s), "n"], [o.energy_J > 0 ? si(o.energy_J, "J") : "–", "n"], [bytes(o.bytes), "n"], [o.loss, "n"], [i === l.chosen ? "chosen" : o.time_quantile_s > l.options[0].time_s ? "slower than dense" : ""]]))));
+    byId("options-hint").textContent = l.uses;
+  };
+  byId("options-layer").addEventListener("change", show);
+  show();
+}
+
+function layersOfPipeline() {
+  const p = data.pipeline;
+  byId("layers-h").textContent = "Each layer: its share of the interval, and its multipliers";
+  for (const [i, s] of p.stages.entries())
+    byId("layers-bars").append(el("span", { class: i === p.binding ? "what chosen" : "what", title: s.layer }, s.layer),
+      el("div", { class: "track", role: "img", "aria-label": `${s.layer}: busy ${percent(s.busy)}` }, el("i", { class: i === p.binding ? "chosen" : "own", style: `width:${s.busy * 100}%` }),
+        el("b", { class: "limit", style: `left:${Math.min(100, (s.fewest_cycles / p.interval_cycles) * 100)}%` })),
+      el("span", { class: "amounts" }, percent(s.busy), String(s.multipliers)));
+  byId("layers-hint").textContent = "bars: share of the interval in which a layer works; the line: with multipliers without end; right: multipliers";
+  byId("layers-table").append(head([["layer"], ["zeros"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["waits for"]]),
+    el("tbody", {}, ...p.stages.map(s => line([[s.layer, "name"], [s.zeros], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.limit]]))));
+  byId("why").hidden = false;
+  byId("why-text").textContent = p.why;
+}
+
+function rest() {
+  const a = data.accuracy;
+  if (a) {
+    byId("accuracy").hidden = false;
+    byId("accuracy-table").append(el("tbody", {}, ...[[a.metric, `${a.guaranteed ? "at least" : "estimated at"} ${trim(Math.floor(a.least_share * 1e6) / 1e4, 6)} %`], ...(a.required ? [["required", a.required]] : []), ...(a.confidence ? [["confidence", a.confidence]] : []), ["evidence", a.level], ...a.inputs.map((t, i) => [i ? "" : "inputs", t]), ...a.assumptions.map((t, i) => [i ? "" : "assumes", t])].map(([x, y]) => line([[x, "quiet"], [y]]))));
+  }
+  byId("assumptions").append(...[...(data.left_out || []).map(t => `left out: ${t}`), ...data.assumptions, "prune.json has all numbers of this page and the choice that accord verify proves again"].map(t => el("li", {}, t)));
+  byId("footer").textContent = `accord ${data.version}`;
+}
+
+header();
+if (data.step) layersOfStep();
+else layersOfPipeline();
+rest();

@@ -1,0 +1,468 @@
+#include "lib/prune/SearchSparsity.h"
+#include "lib/model/NamePattern.h"
+#include "lib/prune/Format.h"
+#include "lib/prune/Select.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace accord {
+namespace {
+
+constexpr unsigned kOperands = 3;
+const char *const kOperandNames[kOperands] = {"weights", "activations", "gradients"};
+
+/// Of one operand of a layer: the rule that holds, and what may be chosen.
+struct Choices {
+  std::optional<size_t> rule;
+  std::vector<size_t> choices; ///< of the rule
+  bool dense = true;           ///< dense is one, too
+};
+
+/// The operations of one layer.
+struct Layer {
+  std::string name, parameter;
+  OperationProduct product;
+  std::vector<OperationId> products; ///< forward, computed again, both gradients
+  std::vector<OperationId> updates;
+  SourceLocation location;
+};
+
+std::string parameterOf(const WorkGraph &graph, const Operation &op, const OperationProduct &p) {
+  ValueId id = op.operands[p.stationary];
+  for (unsigned i = 0; i < graph.values.size() && graph.values[id].alias != kNone; ++i)
+    id = graph.values[id].alias;
+  return graph.values[id].name;
+}
+
+bool isOf(const std::string &operation, const std::string &layer) {
+  return operation == layer || (operation.size() > layer.size() && operation.starts_with(layer) &&
+                                operation[layer.size()] == '.');
+}
+
+std::vector<Layer> layersOf(const WorkGraph &graph) {
+  std::vector<Layer> layers;
+  for (const Operation &op : graph.operations) {
+    auto product = op.phase == Phase::Forward ? productOf(graph, op) : std::nullopt;
+    if (product)
+      layers.push_back({op.name, parameterOf(graph, op, *product), *product, {}, {}, op.location});
+  }
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    Layer *of = nullptr; // the one of the longest name: "a" and "a.b" may both be layers
+    for (Layer &layer : layers)
+      if (op.phase == Phase::Update
+              ? isOf(op.name, layer.parameter)
+              : isOf(op.name, layer.name) &&
+                    (op.phase == Phase::Forward ? op.name == layer.name
+                                                : productOf(graph, op).has_value()))
+        if (!of || of->name.size() < layer.name.size())
+          of = &layer;
+    if (of)
+      (op.phase == Phase::Update ? of->updates : of->products).push_back(id);
+  }
+  return layers;
+}
+
+/// One operand's zeros in one option.
+struct Zeros {
+  OperandZeros of;
+  size_t rule = 0, choice = 0;
+  bool dense = true;
+};
+
+class Searching {
+public:
+  explicit Searching(const SparsitySearch &search) : search_(search), request_(search.request) {}
+
+  std::variant<PrunePlan, std::vector<Refusal>> run() {
+    plan_.confidence = request_.confidence;
+    auto refused = [](Issue issue) { return std::vector<Refusal>{{std::move(issue), ""}}; };
+    for (const Layer &layer : layersOf(search_.graph))
+      if (auto issue = add(layer))
+        return refused(*issue);
+    others();
+    if (!judged())
+      return plan_.evidence.refusals;
+    objective();
+    if (std::string wrong = check(plan_.problem); !wrong.empty())
+      return refused(
+          {"A1010", "options of layers cannot be compared: " + wrong, request_.location, {}});
+    plan_.result = select(plan_.problem);
+    if (!plan_.result.feasible)
+      return refused({"A1005",
+                      "no choice of zeros, not even none, keeps what is required of accuracy",
+                      request_.accuracy ? request_.accuracy->location : request_.location,
+                      {}});
+    return std::move(plan_);
+  }
+
+private:
+  Choices choicesOf(GemmOperand operand, const Layer &layer) const {
+    Choices found;
+    for (size_t r = 0; r < request_.rules.size(); ++r) {
+      const SparsityRequest::Rule &rule = request_.rules[r];
+      if (rule.of != operand || !meansLayer(rule.names, layer.name, layer.parameter))
+        continue;
+      found.rule = r;
+      found.dense = !rule.given;
+      found.choices.clear();
+      for (size_t c = 0; c < rule.choices.size(); ++c)
+        found.choices.push_back(c);
+    }
+    return found;
+  }
+
+  /// Without gradients, only what a forward pass runs.
+  bool counts(OperationId id) const {
+    return !request_.forwardOnly || search_.graph.operations[id].phase == Phase::Forward;
+  }
+
+  /// All zeros that an operand may have.
+  std::vector<Zeros> zerosOf(GemmOperand operand, const Layer &layer,
+                             const Choices &choices) const {
+    std::vector<Zeros> all;
+    if (choices.dense || choices.choices.empty())
+      all.push_back({});
+    const OperationProduct &p = layer.product;
+    const OperandShape shape = operand == GemmOperand::Weights ? OperandShape{p.columns, p.depth}
+                               : operand == GemmOperand::Activations
+                                   ? OperandShape{p.rows, p.depth}
+                                   : OperandShape{p.rows, p.columns};
+    for (size_t c : choices.choices) {
+      const ZeroPattern &pattern = request_.rules[*choices.rule].choices[c];
+      std::vector<SparseFormat> formats = formatsOf(pattern, shape);
+      if (!request_.formats.empty())
+        std::erase_if(formats, [&](const SparseFormat &format) {
+          return format.kind != SparseFormat::Kind::Dense &&
+                 std::none_of(request_.formats.begin(), request_.formats.end(),
+                              [&](const SparseFormat &one) { return one.kind == format.kind; });
+        });
+      const int64_t bits = operand == GemmOperand::Weights ? p.stationaryBits : p.streamingBits;
+      if (operand != GemmOperand::Weights)
+        formats = {cheapestFormat(pattern, shape, bits, plan_.confidence, formats)};
+      for (const SparseFormat &format : formats)
+        all.push_back({{pattern, format}, *choices.rule, c, false});
+    }
+    return all;
+  }
+
+  std::optional<Issue> add(const Layer &of) {
+    Choices choices[kOperands];
+    bool meant = false;
+    for (unsigned o = 0; o < kOperands; ++o) {
+      choices[o] = choicesOf(static_cast<GemmOperand>(o), of);
+      meant |= !choices[o].choices.empty();
+    }
+    if (!meant)
+      return std::nullopt;
+    PruneLayer layer;
+    layer.name = of.name, layer.parameter = of.parameter, layer.location = of.location;
+    for (OperationId id : of.products) {
+      touched_.push_back(id);
+      if (search_.graph.operations[id].phase == Phase::Forward)
+        layer.executions += static_cast<double>(search_.graph.executions(id));
+    }
+    // Of a parameter that several layers share, the first one has the update and the memory.
+    bool first =
+        std::none_of(plan_.layers.begin(), plan_.layers.end(),
+                     [&](const PruneLayer &other) { return other.parameter == of.parameter; });
+    if (first)
+      touched_.insert(touched_.end(), of.updates.begin(), of.updates.end());
+    layer.uses = usesOf(of);
+    auto dense = optionOf(of, first, {}, {}, {});
+    if (auto *issue = std::get_if<Issue>(&dense))
+      return *issue;
+    layer.options.push_back(std::move(std::get<PruneOption>(dense)));
+    std::vector<AccuracyQuestion> questions;
+    for (const Zeros &w : zerosOf(GemmOperand::Weights, of, choices[0]))
+      for (const Zeros &a : zerosOf(GemmOperand::Activations, of, choices[1]))
+        for (const Zeros &g : zerosOf(GemmOperand::Gradients, of, choices[2])) {
+          if (w.dense && a.dense && g.dense)
+            continue;
+          auto option = optionOf(of, first, w, a, g);
+          if (auto *issue = std::get_if<Issue>(&option)) {
+            const Zeros &culprit = !w.dense ? w : !a.dense ? a : g;
+            issue->location = request_.rules[culprit.rule].location;
+            return *issue;
+          }
+          layer.options.push_back(std::move(std::get<PruneOption>(option)));
+          questions.push_back(questionOf(layer, w, a, g));
+        }
+    questions_.push_back(std::move(questions));
+    plan_.layers.push_back(std::move(layer));
+    return std::nullopt;
+  }
+
+  /// What evidence has to say of an option: zeros that are given are in what was measured.
+  AccuracyQuestion questionOf(const PruneLayer &layer, const Zeros &w, const Zeros &a,
+                              const Zeros &g) const {
+    AccuracyQuestion question{layer.name, {}, request_.location};
+    const Zeros *all[kOperands] = {&w, &a, &g};
+    for (unsigned o = 0; o < kOperands; ++o) {
+      if (all[o]->dense || request_.rules[all[o]->rule].given)
+        continue;
+      const SparsityRequest::Rule &rule = request_.rules[all[o]->rule];
+      question.zeros.push_back(
+          {static_cast<GemmOperand>(o), all[o]->of.pattern, rule.texts[all[o]->choice]});
+      question.location = rule.location;
+    }
+    return question;
+  }
+
+  /// Losses of options; what is not shown is left out. False: what is required cannot be judged.
+  bool judged() {
+    std::vector<AccuracyQuestion> questions;
+    std::vector<unsigned> layerOf;
+    std::vector<std::string> parameters;
+    for (unsigned i = 0; i < plan_.layers.size(); ++i) {
+      parameters.push_back(plan_.layers[i].parameter);
+      for (AccuracyQuestion &question : questions_[i])
+        questions.push_back(question), layerOf.push_back(i);
+    }
+    plan_.evidence = judge(request_, search_.files, questions);
+    if (!plan_.evidence.refusals.empty())
+      return false;
+    plan_.problem.groups = groupsOf(plan_.evidence.answers, layerOf, parameters);
+    size_t at = 0;
+    for (unsigned i = 0; i < plan_.layers.size(); ++i) {
+      std::vector<PruneOption> &options = plan_.layers[i].options, kept;
+      kept.push_back(std::move(options.front()));
+      for (size_t o = 1; o < options.size(); ++o, ++at) {
+        const AccuracyAnswer &answer = plan_.evidence.answers[at];
+        if (request_.accuracy && answer.refused) {
+          bool isNew =
+              std::none_of(plan_.notShown.begin(), plan_.notShown.end(), [&](const Refusal &other) {
+                return other.issue.message == answer.refused->issue.message;
+              });
+          if (isNew)
+            plan_.notShown.push_back(*answer.refused);
+          continue;
+        }
+        options[o].loss = answer.counts ? answer.loss : Rational(0);
+        options[o].lines = answer.lines;
+        kept.push_back(std::move(options[o]));
+      }
+      options = std::move(kept);
+    }
+    return true;
+  }
+
+  std::string usesOf(const Layer &of) const {
+    for (OperationId id : of.products) {
+      const OperationCost &cost = search_.costs.operations[id];
+      if (search_.graph.operations[id].phase != Phase::Forward || cost.core < 0)
+        continue;
+      const Core &core = search_.machine.cores[static_cast<size_t>(cost.core)];
+      if (!core.sparse)
+        return fmt::format("core '{}' makes nothing of zeros", core.name);
+      auto words = [](const char *operand, const ZeroUse &use) {
+        std::string text = use.mode == ZeroUse::Mode::Skip   ? "skips zeros"
+                           : use.mode == ZeroUse::Mode::Gate ? "gates zeros"
+                                                             : "computes zeros";
+        return fmt::format("{} {}{}{}", operand, text,
+                           use.of > 0 ? fmt::format(" of nm({}, {})", use.kept, use.of) : "",
+                           use.compress ? ", compressed" : "");
+      };
+      return fmt::format("core '{}': {}; {}", core.name,
+                         words("stationary", core.sparse->stationary),
+                         words("streaming", core.sparse->streaming));
+    }
+    return "";
+  }
+
+  std::variant<PruneOption, Issue> optionOf(const Layer &of, bool first, const Zeros &w,
+                                            const Zeros &a, const Zeros &g) const {
+    PruneOption option;
+    option.label = labelOf(w, a, g, true), option.zeros = labelOf(w, a, g, false);
+    const LinearZeros zeros{w.of, a.of, g.of, false};
+    const bool dense = w.dense && a.dense && g.dense;
+    option.format = describe(w.of.format);
+    if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
+      option.encoding = *text;
+    auto count = [&](OperationId id) -> std::optional<Issue> {
+      if (!counts(id))
+        return std::nullopt;
+      const Operation &op = search_.graph.operations[id];
+      const OperationCost &cost = search_.costs.operations[id];
+      const auto times = static_cast<double>(search_.graph.executions(id));
+      double mean = cost.time.value, most = mean, joules = cost.energy.value, mostJoules = joules,
+             meta = 0;
+      std::string bound = cost.bound;
+      if (!dense) {
+        auto priced = sparseCost(search_.graph, op, search_.machine, cost, zeros, plan_.confidence);
+        if (auto *issue = std::get_if<Issue>(&priced))
+          return *issue;
+        const auto &sparse = std::get<SparseCost>(priced);
+        mean = sparse.mean.time.value, most = sparse.quantile.value;
+        joules = sparse.mean.energy.value, mostJoules = sparse.quantileEnergy.value;
+        meta = sparse.metadata.value, bound = sparse.mean.bound;
+      }
+      option.seconds += mean * times, option.quantile += most * times;
+      option.joules += joules * times, option.quantileJoules += mostJoules * times;
+      option.metadata += meta * times;
+      (op.phase == Phase::DataGradient     ? option.dataGradient
+       : op.phase == Phase::WeightGradient ? option.weightGradient
+       : op.phase == Phase::Update         ? option.update
+                                           : option.forward) += mean * times;
+      if (op.phase == Phase::Forward)
+        option.bound = bound;
+      return std::nullopt;
+    };
+    for (OperationId id : of.products)
+      if (auto issue = count(id))
+        return *issue;
+    if (first) {
+      for (OperationId id : of.updates)
+        if (auto issue = count(id))
+          return *issue;
+      if (auto issue = keep(of, w, option))
+        return *issue;
+    }
+    return option;
+  }
+
+  /// Weights, their gradients and the optimizer's states.
+  std::optional<Issue> keep(const Layer &of, const Zeros &w, PruneOption &option) const {
+    double weights = 1, mostWeights = 1, rest = 1;
+    if (!w.dense) {
+      const OperandShape shape{of.product.columns, of.product.depth};
+      auto stored =
+          storedBits(w.of.pattern, w.of.format, shape, of.product.stationaryBits, plan_.confidence);
+      if (auto *issue = std::get_if<Issue>(&stored))
+        return *issue;
+      const auto &bits = std::get<StoredBits>(stored);
+      weights = bits.mean / bits.dense, mostWeights = bits.quantile / bits.dense;
+      if (auto share = updateShare(w.of.pattern, shape); std::holds_alternative<double>(share))
+        rest = std::get<double>(share);
+    }
+    for (const Resident &resident : search_.graph.residents) {
+      if (resident.name != of.parameter)
+        continue;
+      const auto bytes = static_cast<double>(resident.bytes);
+      const bool isWeights = resident.category == Category::Weights;
+      option.bytes += bytes * (isWeights ? weights : rest);
+      option.quantileBytes += bytes * (isWeights ? mostWeights : rest);
+    }
+    return std::nullopt;
+  }
+
+  std::string labelOf(const Zeros &w, const Zeros &a, const Zeros &g, bool formats) const {
+    std::vector<std::string> parts;
+    const Zeros *all[kOperands] = {&w, &a, &g};
+    for (unsigned o = 0; o < kOperands; ++o)
+      if (!all[o]->dense)
+        parts.push_back(kOperandNames[o] +
+                        (" " + request_.rules[all[o]->rule].texts[all[o]->choice]) +
+                        (formats ? " as " + describe(all[o]->of.format) : ""));
+    return parts.empty() ? "dense" : fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+  void others() {
+    std::sort(touched_.begin(), touched_.end());
+    for (OperationId id = 0; id < search_.graph.operations.size(); ++id) {
+      // A repeat's time is its body's.
+      if (search_.graph.operations[id].body != kNone || !counts(id) ||
+          std::binary_search(touched_.begin(), touched_.end(), id))
+        continue;
+      const auto times = static_cast<double>(search_.graph.executions(id));
+      plan_.otherSeconds += search_.costs.operations[id].time.value * times;
+      plan_.otherJoules += search_.costs.operations[id].energy.value * times;
+    }
+    for (const Resident &resident : search_.graph.residents)
+      if (std::none_of(plan_.layers.begin(), plan_.layers.end(),
+                       [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
+        plan_.otherBytes += static_cast<double>(resident.bytes);
+  }
+
+  double worth(const PruneOption &option) const {
+    return plan_.problem.objective == SelectionObjective::Energy   ? option.quantileJoules
+           : plan_.problem.objective == SelectionObjective::Memory ? option.quantileBytes
+                                                                   : option.quantile;
+  }
+
+  void objective() {
+    plan_.problem.objective = request_.objective == "energy"   ? SelectionObjective::Energy
+                              : request_.objective == "memory" ? SelectionObjective::Memory
+                                                               : SelectionObjective::Time;
+    if (plan_.evidence.budget)
+      plan_.problem.lossBudget = budgetUnits(*plan_.evidence.budget, plan_.evidence.margin);
+    // Against zeros: what has any is rounded up, what has none down.
+    auto whole = [](double value, bool sparse) {
+      return static_cast<int64_t>(sparse ? std::ceil(value) : std::floor(value));
+    };
+    for (const PruneLayer &layer : plan_.layers) {
+      SelectionOperation operation{layer.name, 0, {}};
+      // Layers that take one option take one pattern, each in the format that is best for it: of
+      // each pattern the best is named without.
+      std::map<std::string, const PruneOption *> best;
+      for (const PruneOption &option : layer.options)
+        if (const PruneOption *&other = best[option.zeros]; !other || worth(option) < worth(*other))
+          other = &option;
+      for (const PruneOption &option : layer.options) {
+        const bool sparse = &option != &layer.options.front();
+        operation.options.push_back(
+            {best[option.zeros] == &option ? option.zeros : option.label,
+             whole(option.quantile * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
+             whole(option.quantileBytes, sparse), lossUnits(option.loss), sparse});
+      }
+      plan_.problem.operations.push_back(std::move(operation));
+    }
+  }
+
+  const SparsitySearch &search_;
+  const SparsityRequest &request_;
+  PrunePlan plan_;
+  std::vector<std::vector<AccuracyQuestion>>
+      questions_; ///< by layer, of its options but the dense one
+  std::vector<OperationId> touched_;
+};
+
+} // namespace
+
+bool meansLayer(const std::string &names, const std::string &operation,
+                const std::string &parameter) {
+  return meansName(names, operation) || meansName(names, parameter) ||
+         meansName("*." + names, operation) || meansName("*." + names, parameter);
+}
+
+std::vector<std::string> layerNames(const WorkGraph &graph) {
+  std::vector<std::string> names;
+  for (const Layer &layer : layersOf(graph)) {
+    names.push_back(layer.name);
+    names.push_back(layer.parameter);
+    for (size_t at = layer.name.find('.'); at != std::string::npos;
+         at = layer.name.find('.', at + 1))
+      names.push_back(layer.name.substr(at + 1));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyAnswer> &answers,
+                                            const std::vector<unsigned> &layerOf,
+                                            const std::vector<std::string> &parameters) {
+  llvm::IntEqClasses classes(static_cast<unsigned>(parameters.size()));
+  std::map<std::string, unsigned> byGroup, byParameter;
+  for (unsigned i = 0; i < parameters.size(); ++i)
+    classes.join(byParameter.try_emplace(parameters[i], i).first->second, i);
+  for (size_t q = 0; q < answers.size(); ++q)
+    if (!answers[q].group.empty())
+      classes.join(byGroup.try_emplace(answers[q].group, layerOf[q]).first->second, layerOf[q]);
+  classes.compress();
+  std::vector<std::vector<unsigned>> groups(classes.getNumClasses());
+  for (unsigned i = 0; i < parameters.size(); ++i)
+    groups[classes[i]].push_back(i);
+  std::erase_if(groups, [](const auto &group) { return group.size() < 2; });
+  return groups;
+}
+
+std::variant<PrunePlan, std::vector<Refusal>> searchSparsity(const SparsitySearch &search) {
+  return Searching(search).run();
+}
+
+} // namespace accord

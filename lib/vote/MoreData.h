@@ -1,0 +1,27 @@
+// What more would have to be known to certify a vote.
+#pragma once
+#include "lib/vote/Bounds.h"
+
+namespace accord {
+
+/// Each by itself would do; nothing: it would not, or is known already.
+struct MoreData {
+  /// Every pair, or every three members, of which nothing is known, wrong together at most so often
+  /// (six decimals, rounded down).
+  std::optional<Rational> pairs, triples;
+  /// So many samples of each rate that was measured, if the rates stay as they were seen.
+  std::optional<int64_t> samples;
+  /// A table of so many votes none of which is wrong; the same if as many of them are wrong as in
+  /// the table there is, or else half of what is required.
+  std::optional<int64_t> tableNoneWrong, table;
+  Rational tableRate; ///< share of wrong votes that `table` supposes
+};
+/// For a vote whose error is to be at most `required`.
+MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options);
+
+/// The least number of samples of which a share of `rate`, rounded up to a number of samples, shows
+/// an error of at most `required`, with an error of `delta`; nothing above 10^9.
+std::optional<int64_t> samplesNeeded(const Rational &rate, const Rational &required,
+                                     const Rational &delta);
+
+} // namespace accord

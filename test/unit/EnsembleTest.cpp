@@ -1,0 +1,158 @@
+// Facts of kinds as facts of members; an ensemble written and read back.
+#include "lib/emit/Ensemble.h"
+#include "lib/emit/JsonText.h"
+#include "lib/verify/MembersLost.h"
+#include "lib/vote/Bounds.h"
+#include "lib/vote/Choose.h"
+#include <gtest/gtest.h>
+
+using namespace accord;
+
+namespace {
+
+Rational share(int64_t n, int64_t d) { return Rational(n) / Rational(d); }
+
+KindFacts someFacts() {
+  KindFacts facts;
+  facts.alone = {{share(1, 10), 0}, {share(1, 8), 1000}, {1, -1}};
+  facts.together[{0, 0}] = {share(1, 50), 0};
+  facts.together[{0, 1}] = {share(1, 40), 2000};
+  return facts;
+}
+
+TEST(KindFacts, EveryPairOfTheKinds) {
+  ErrorFacts facts = factsOf(someFacts(), {2, 1, 0});
+  ASSERT_EQ(facts.alone.size(), 3u);
+  EXPECT_EQ(facts.alone[1].rate, share(1, 10));
+  EXPECT_EQ(facts.alone[2].samples, 1000);
+  ASSERT_EQ(facts.together.size(), 3u);
+  EXPECT_EQ((facts.together.at({0, 1}).rate), share(1, 50));
+  EXPECT_EQ((facts.together.at({0, 2}).samples), 2000);
+  EXPECT_EQ((facts.together.at({1, 2}).samples), 2000);
+  EXPECT_TRUE(facts.votes.empty());
+  KindFacts triples;
+  triples.alone = {{share(1, 10), 0}};
+  triples.together[{0, 0, 0}] = {share(1, 90), 0};
+  EXPECT_EQ(factsOf(triples, {5}).together.size(), 10u);
+  EXPECT_TRUE(factsOf(triples, {2}).together.empty());
+}
+
+TEST(KindFacts, VotesOfTheFirstColumnsOfEachKind) {
+  KindFacts facts = someFacts();
+  facts.table.kinds = {0, 0, 1, 1}; // columns of each member
+  facts.table.votes = {{0b0000, 60}, {0b0001, 10}, {0b0101, 5}, {0b1010, 20}, {0b1101, 5}};
+  facts.table.samples = 100;
+  EXPECT_TRUE(inTable(facts, {2, 2, 0}));
+  EXPECT_FALSE(inTable(facts, {3, 0, 0}));
+  EXPECT_FALSE(inTable(facts, {0, 0, 1}));
+  std::map<uint64_t, int64_t> expected = {{0b00, 80}, {0b01, 10}, {0b11, 10}};
+  EXPECT_EQ(factsOf(facts, {1, 1, 0}).votes, expected);
+  EXPECT_TRUE(factsOf(facts, {3, 0, 0}).votes.empty());
+}
+
+EnsemblePlan somePlan() {
+  EnsemblePlan plan;
+  plan.name = "voters", plan.train = "t", plan.version = "0";
+  plan.confidence = share(19, 20);
+  plan.facts.alone = {{share(1, 10), 0}, {share(1, 8), 0}};
+  plan.facts.together = {{{0, 0}, {share(1, 50), 0}}, {{0, 1}, {share(1, 40), 0}}};
+  plan.facts.table.kinds = {0, 1};
+  plan.facts.table.votes = {{0, 90}, {3, 10}};
+  plan.facts.table.samples = 100;
+  plan.request.kinds.resize(2);
+  plan.problem.kinds = {{"a", {{{.time = 40, .state = 10, .joules = 3}}, {}}},
+                        {"b", {{{.time = 10, .state = 4}, {.time = 20, .state = 2}}, {{}}}}};
+  plan.problem.devices = {{"d", 2, 100, 1.5}, {"e", 1, 0, 0}};
+  plan.problem.sizes = {1, 3};
+  plan.problem.most = share(7, 100);
+  plan.ways = {{{"w"}, {}}, {{"x", "y"}, {"z"}}};
+  plan.reasons = {{"", "too small"}, {"", ""}};
+  auto error = [&](const std::vector<unsigned> &counts) {
+    return guaranteed(factsOf(plan.facts, counts), {.kinds = kindsOf(counts)});
+  };
+  plan.result = chooseMembers(plan.problem, error);
+  plan.guarantees.resize(2);
+  plan.claims.push_back({{3, 0}, strongest(factsOf(plan.facts, {3, 0}), {}).strongest().claim});
+  return plan;
+}
+
+std::optional<EnsemblePlan> readBack(llvm::json::Value document) {
+  EnsemblePlan plan;
+  llvm::json::Path::Root root;
+  if (!readEnsemble(document, plan, root)) {
+    llvm::consumeError(root.getError());
+    return std::nullopt;
+  }
+  return plan;
+}
+
+TEST(EnsembleJson, WrittenAndReadBack) {
+  EnsemblePlan plan = somePlan();
+  ASSERT_TRUE(plan.result.best);
+  auto back = readBack(toJson(plan));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->problem.most, plan.problem.most);
+  EXPECT_EQ(back->problem.sizes, plan.problem.sizes);
+  EXPECT_EQ(back->result.best, plan.result.best);
+  EXPECT_EQ(back->result.bound, plan.result.bound);
+  EXPECT_EQ(back->facts.together, plan.facts.together);
+  EXPECT_EQ(back->facts.table.votes, plan.facts.table.votes);
+  const MemberChoice &a = *plan.chosen(), &b = *back->chosen();
+  EXPECT_EQ(a.members, b.members);
+  EXPECT_EQ(a.error, b.error);
+  EXPECT_EQ(std::tuple(a.time, a.memory, a.joules, a.price),
+            std::tuple(b.time, b.memory, b.joules, b.price));
+  // Words are not read; all else is, to the last digit.
+  back->ways = plan.ways, back->reasons = plan.reasons, back->request = plan.request;
+  back->guarantees = plan.guarantees;
+  EXPECT_EQ(jsonText(toJson(*back)), jsonText(toJson(plan)));
+}
+
+/// Whatever is taken out, or replaced by something else: a diagnostic or a plan, never more.
+TEST(EnsembleJson, MutatedDocuments) {
+  llvm::json::Value document = toJson(somePlan());
+  unsigned refused = 0, tried = 0;
+  const llvm::json::Value others[] = {
+      nullptr, -1, 1e300, "x", "-1/2", llvm::json::Array{}, llvm::json::Object{}};
+  auto attempt = [&](auto change) {
+    llvm::json::Value copy = document;
+    change(copy);
+    ++tried;
+    refused += !readBack(copy);
+  };
+  for (const auto &[key, value] : *document.getAsObject()) {
+    attempt([&](auto &copy) { copy.getAsObject()->erase(key); });
+    for (const auto &other : others)
+      attempt([&](auto &copy) { (*copy.getAsObject())[key] = other; });
+  }
+  for (llvm::StringRef list : {"members", "devices", "sizes", "claims"})
+    for (const auto &[key, value] : *document.getAsObject()->getArray(list)->front().getAsObject())
+      for (const auto &other : others)
+        attempt([&](auto &copy) {
+          (*copy.getAsObject()->getArray(list)->front().getAsObject())[key] = other;
+        });
+  EXPECT_GT(refused, tried / 2);
+}
+
+TEST(MembersLost, QuorumsThatAreProven) {
+  MemberProblem p;
+  p.kinds = {{"a", {{{.time = 1}}}}};
+  p.devices = {{"d", 3, 0, 0}};
+  p.sizes = {5};
+  p.lost = 1;
+  MemberChoice choice =
+      measured(p, {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 2}});
+  choice.afterLoss = share(1, 20);
+  uint64_t losses = 0;
+  EXPECT_TRUE(verifyLosses(p, choice, {{{3}, share(1, 20)}}, losses).empty());
+  EXPECT_EQ(losses, 3u);
+  EXPECT_FALSE(verifyLosses(p, choice, {{{5}, share(1, 20)}}, losses).empty()); // too many
+  EXPECT_FALSE(verifyLosses(p, choice, {{{2}, share(1, 20)}}, losses).empty()); // even
+  EXPECT_FALSE(verifyLosses(p, choice, {{{3}, share(1, 19)}}, losses).empty()); // too large
+  p.lost = 2;
+  EXPECT_FALSE(verifyLosses(p, choice, {{{3}, share(1, 20)}}, losses).empty()); // one is left
+  p.lost = 9;
+  EXPECT_FALSE(verifyLosses(p, choice, {{{1}, share(1, 20)}}, losses).empty()); // nobody is
+}
+
+} // namespace

@@ -1,0 +1,203 @@
+// accord prune: which zeros each layer of a training should have.
+#include "lib/emit/JsonText.h"
+#include "lib/emit/Sparsity.h"
+#include "lib/support/Version.h"
+#include "lib/syntax/Sparsity.h"
+#include "tools/accord/Commands.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+class Pruning {
+public:
+  Pruning(const Options &options, double confidence)
+      : options_(options), confidence_(confidence), session_(options),
+        diags_(session_.diagnostics()) {}
+
+  int run() {
+    if (!session_.prepare() || !request() || !answer())
+      return session_.finish(kWrongInput, "prune");
+    if (!write())
+      return session_.finish(kWrongInput, "prune");
+    if (options_.json)
+      llvm::outs() << jsonText(toJson(plan_)) << "\n";
+    else
+      llvm::outs() << sparsitySummary(plan_, llvm::StringRef(options_.output).rtrim('/').str(),
+                                      TextStyle::of(llvm::outs()));
+    return session_.finish(kDone, "prune");
+  }
+
+private:
+  bool request() {
+    const TrainingJob &job = session_.job();
+    auto request = session_.program().sparsity(job);
+    if (!request) {
+      if (!diags_.hasErrors())
+        diags_
+            .error(Code::MissingKey, job.declaration ? job.declaration->name.range : SourceRange{},
+                   fmt::format(
+                       "'{}' has no `sparsity for` block: nothing says which zeros it may have",
+                       job.name))
+            .help(fmt::format("for example: sparsity for {} {{ weights of * = nm(2, 4) }}",
+                              job.name));
+      return false;
+    }
+    request_ = std::move(*request);
+    if (confidence_ > 0)
+      request_.confidence = confidence_;
+    plan_.training = job.name, plan_.version = kVersion;
+    plan_.machine = session_.machine().name, plan_.objective = request_.objective;
+    plan_.confidence = request_.confidence;
+    plan_.assumptions = job.assumptions;
+    return true;
+  }
+
+  bool named(const WorkGraph &graph) {
+    std::map<GemmOperand, std::vector<std::string>> known;
+    for (GemmOperand operand :
+         {GemmOperand::Weights, GemmOperand::Activations, GemmOperand::Gradients})
+      known[operand] = layerNames(graph);
+    return checkRuleNames(request_, known, diags_);
+  }
+
+  bool answer() {
+    const bool pipeline = session_.machine().fabric.has_value();
+    if (!pipeline && request_.objective == "throughput")
+      plan_.objective = request_.objective = "step_time"; // of a given batch they are one
+    const int64_t batch = pipeline ? 1 : session_.batchOfDevice();
+    const int64_t microbatch = pipeline ? 1 : session_.smallestMicrobatch();
+    if (microbatch == 0) {
+      diags_.error(
+          Code::BatchNotDivisible, session_.job().microbatchAt,
+          fmt::format("no micro-batch that is offered divides the {} samples of a device", batch));
+      return false;
+    }
+    auto work = session_.workAt(microbatch, batch / microbatch);
+    if (!work || !named(*work))
+      return false;
+    plan_.model = work->model, plan_.batch = batch, plan_.microbatch = microbatch;
+    auto files = readAccuracyFiles(request_);
+    if (auto *refused = std::get_if<std::vector<Refusal>>(&files))
+      return refuse(*refused);
+    const auto &read = std::get<std::vector<AccuracyFile>>(files);
+    if (!(pipeline ? stages(*work, read) : step(std::move(*work), read)))
+      return false;
+    claim();
+    return true;
+  }
+
+  bool refuse(const std::vector<Refusal> &refusals) {
+    for (const Refusal &refusal : refusals)
+      session_.report(refusal.issue, refusal.help);
+    return false;
+  }
+
+  bool step(WorkGraph work, const std::vector<AccuracyFile> &files) {
+    auto costed = session_.planFor(std::move(work));
+    if (!costed)
+      return false;
+    auto found = searchSparsity({request_, costed->graph, costed->machine, costed->costs, files});
+    if (auto *refused = std::get_if<std::vector<Refusal>>(&found))
+      return refuse(*refused);
+    plan_.step = std::move(std::get<PrunePlan>(found));
+    const std::vector<std::string> &assumed = costed->costs.assumptions;
+    plan_.assumptions.insert(plan_.assumptions.end(), assumed.begin(), assumed.end());
+    plan_.assumptions.push_back("operations run one after the other; gradients are exchanged and "
+                                "activations kept whole");
+    return true;
+  }
+
+  bool stages(const WorkGraph &work, const std::vector<AccuracyFile> &files) {
+    auto found = planFabric(request_, work, session_.machine(), files);
+    if (auto *refused = std::get_if<std::vector<Refusal>>(&found))
+      return refuse(*refused);
+    plan_.pipeline = std::move(std::get<FabricPlan>(found));
+    plan_.objective = "throughput";
+    if (!request_.forwardOnly)
+      plan_.assumptions.push_back("phases = forward: a dataflow device runs images, not gradients");
+    plan_.assumptions.push_back(
+        "all layers run at once, each on its multipliers; what lies between "
+        "products (pooling, normalization, activation) keeps up");
+    return true;
+  }
+
+  /// What is shown of accuracy, where something is.
+  void claim() {
+    const AccuracyEvidence &evidence = plan_.evidence();
+    if (evidence.level == EvidenceLevel::Nothing || evidence.level == EvidenceLevel::Ranking)
+      return;
+    AccuracyClaim claim;
+    claim.metric = evidence.metric;
+    claim.guaranteed = evidence.guaranteed;
+    // Losses were rounded up to units: 10^-12.
+    Rational loss = Rational(plan_.selection().sums.loss) / Rational(1'000'000'000'000);
+    claim.least = evidence.dense - evidence.margin * loss;
+    if (request_.accuracy)
+      claim.required = request_.accuracy->least;
+    if (evidence.confidence > 0)
+      claim.confidence = fmt::format("{:.6g}", evidence.confidence);
+    claim.level = describe(evidence.level);
+    claim.inputs.push_back(fmt::format("dense network: at least {}", evidence.dense.print()));
+    if (plan_.step)
+      for (size_t i = 0; i < plan_.step->layers.size(); ++i)
+        for (const SourceLocation &line : plan_.step->chosen(i).lines) {
+          std::string text = fmt::format("{}:{}", line.file, line.line);
+          if (!llvm::is_contained(claim.inputs, text))
+            claim.inputs.push_back(text);
+        }
+    claim.assumptions = evidence.assumptions;
+    plan_.accuracy = std::move(claim);
+  }
+
+  bool write() {
+    if (std::error_code problem = llvm::sys::fs::create_directories(options_.output)) {
+      diags_.error(
+          Code::CannotWrite, {},
+          fmt::format("folder '{}' cannot be made: {}", options_.output, problem.message()));
+      return false;
+    }
+    const std::string mlir = sparsityMlir(plan_);
+    return writeFile(diags_, options_.output + "/" + kSparsityFile,
+                     jsonText(toJson(plan_)) + "\n") &&
+           (mlir.empty() || writeFile(diags_, options_.output + "/sparsity.mlir", mlir)) &&
+           writeFile(diags_, options_.output + "/report.html", toReport(plan_));
+  }
+
+  const Options &options_;
+  double confidence_;
+  Session session_;
+  Diagnostics &diags_;
+  SparsityRequest request_;
+  SparsityPlan plan_;
+};
+
+} // namespace
+
+void addPrune(CLI::App &app, int &status) {
+  auto options = std::make_shared<Options>();
+  auto confidence = std::make_shared<double>(0);
+  CLI::App *command = app.add_subcommand(
+      "prune",
+      "Which zeros each layer of a training should have, how they are stored, and what that "
+      "saves");
+  addProgramOptions(*command, *options);
+  command->add_option("--confidence", *confidence, "Of times and memory that are not exceeded")
+      ->check(CLI::Range(0.5, 0.999999));
+  command
+      ->add_option("-o,--output", options->output,
+                   "Folder for prune.json, sparsity.mlir and report.html")
+      ->capture_default_str();
+  command->footer("Example: accord prune examples/11-prune/gpt2.dnn -o out/");
+  command->callback([options, confidence, &status] {
+    options->elaborate.prunes = true;
+    options->elaborate.clusters = true;
+    status = Pruning(*options, *confidence).run();
+  });
+}
+
+} // namespace accord

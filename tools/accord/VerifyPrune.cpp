@@ -1,0 +1,71 @@
+#include "tools/accord/VerifyPrune.h"
+#include "lib/emit/DataflowJson.h"
+#include "lib/emit/Sparsity.h"
+#include "lib/support/JsonParse.h"
+#include "lib/verify/Dataflow.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+bool holdsSparsity(const std::string &path) {
+  return llvm::sys::fs::is_directory(path)
+             ? llvm::sys::fs::exists(path + "/" + kSparsityFile)
+             : llvm::sys::path::filename(path) == kSparsityFile && llvm::sys::fs::exists(path);
+}
+
+std::optional<Verification> verifySparsity(const std::string &path, bool json) {
+  const std::string file = llvm::sys::fs::is_directory(path) ? path + "/" + kSparsityFile : path;
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer) {
+    refuse(Code::CannotRead,
+           fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json,
+           "verify");
+    return std::nullopt;
+  }
+  auto wrong = [&](const std::string &message) {
+    refuse(Code::BadPlan, message, json, "verify");
+    return std::nullopt;
+  };
+  auto document = parseJson((*buffer)->getBuffer(), file);
+  if (!document)
+    return wrong(llvm::toString(document.takeError()));
+  SelectionProof proof;
+  llvm::json::Path::Root root("prune");
+  const llvm::json::Value *pipeline =
+      document->getAsObject() ? document->getAsObject()->get("pipeline") : nullptr;
+  bool read = false;
+  std::string unfit;
+  if (pipeline) {
+    DataflowProblem problem;
+    DataflowResult result;
+    read = readDataflow(*pipeline, problem, result, llvm::json::Path(root).field("pipeline"));
+    unfit = read ? check(problem) : "";
+    if (read && unfit.empty())
+      proof = verify(problem, result);
+  } else {
+    SelectionProblem problem;
+    SelectionResult result;
+    read = readSelection(*document, problem, result, root);
+    unfit = read ? check(problem) : "";
+    if (read && unfit.empty())
+      proof = verify(problem, result);
+  }
+  if (!read)
+    return wrong(fmt::format("{}: {}", file, llvm::toString(root.getError())));
+  if (!unfit.empty())
+    return wrong(fmt::format("{}: {}", file, unfit));
+  Verification verification;
+  verification.findings = std::move(proof.findings);
+  verification.checked = std::move(proof.checked);
+  verification.trusted = std::move(proof.trusted);
+  verification.trusted.push_back(
+      "times, energies, bytes and losses of the options, as the cost model and the "
+      "evidence gave them");
+  return verification;
+}
+
+} // namespace accord

@@ -1,0 +1,174 @@
+#include "tools/accord/VerifyVote.h"
+#include "lib/emit/Ensemble.h"
+#include "lib/support/JsonParse.h"
+#include "lib/verify/Members.h"
+#include "lib/verify/MembersLost.h"
+#include "lib/verify/Vote.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace accord {
+namespace {
+
+class VoteProver {
+public:
+  explicit VoteProver(const EnsemblePlan &plan) : plan(plan) {}
+
+  Verification run() {
+    MembersProof members = verify(plan.problem, plan.result);
+    take(members);
+    if (!out_.holds())
+      return std::move(out_);
+    for (const EnsembleClaim &claim : plan.claims)
+      prove(claim);
+    if (!out_.holds())
+      return std::move(out_);
+    out_.checked.push_back(
+        fmt::format("guaranteed errors of {} ensembles, by fractions", proven_.size()));
+    for (const MembersOfSize &of : plan.result.sizes)
+      if (const MemberChoice *shown = of.shown())
+        guaranteed(*shown);
+    refusals(members.rests);
+    losses();
+    return std::move(out_);
+  }
+
+private:
+  template <typename T> void take(const T &proof) {
+    out_.checked.insert(out_.checked.end(), proof.checked.begin(), proof.checked.end());
+    for (const std::string &text : proof.trusted)
+      if (!llvm::is_contained(out_.trusted, text))
+        out_.trusted.push_back(text);
+    out_.findings.insert(out_.findings.end(), proof.findings.begin(), proof.findings.end());
+  }
+  template <typename... T> void find(fmt::format_string<T...> text, T &&...args) {
+    out_.findings.push_back({"A0906", fmt::format(text, std::forward<T>(args)...), {}, {}});
+  }
+
+  /// A claim is one of what is stated of these members, and follows from it.
+  void prove(const EnsembleClaim &claim) {
+    std::string who = membersText(plan.problem, claim.counts);
+    ErrorFacts facts = factsOf(plan.facts, claim.counts);
+    bool same = claim.claim.facts.alone == facts.alone &&
+                claim.claim.facts.together == facts.together &&
+                claim.claim.facts.independent == facts.independent &&
+                claim.claim.facts.votes == facts.votes;
+    if (!same)
+      return find("the guarantee of {} is not from the rates that are stated", who);
+    if (claim.claim.confidence != plan.confidence || claim.claim.tests < plan.tests)
+      return find("the guarantee of {} is of another confidence", who);
+    VoteProof proof = verify(claim.claim);
+    for (Issue issue : proof.findings) {
+      issue.message = who + ": " + issue.message;
+      out_.findings.push_back(std::move(issue));
+    }
+    for (const std::string &text : proof.trusted)
+      if (!llvm::is_contained(out_.trusted, text))
+        out_.trusted.push_back(text);
+    if (claim.claim.proof == VoteClaim::Proof::Contradiction)
+      none_.insert(claim.counts);
+    else
+      proven_[claim.counts] = claim.claim.value;
+    // Limits of samples could be larger than they need to be.
+    if ((proof.tight && claim.claim.limits.empty()) || tableIsTight(claim.claim))
+      tight_.insert(claim.counts);
+  }
+
+  /// Whether the table does not show what is required.
+  bool tableIsTight(VoteClaim claim) const {
+    if (claim.proof != VoteClaim::Proof::Table || !plan.problem.most)
+      return false;
+    claim.value = *plan.problem.most;
+    for (VoteLimit &limit : claim.limits)
+      limit.limit = claim.value;
+    return !verify(claim).holds();
+  }
+
+  void guaranteed(const MemberChoice &choice) {
+    auto known = proven_.find(choice.counts);
+    if (known == proven_.end())
+      find("nothing proves the error of {}", membersText(plan.problem, choice.counts));
+    else if (known->second > choice.error)
+      find("an error of {} is proven of {}, {} is stated", known->second.print(),
+           membersText(plan.problem, choice.counts), choice.error.print());
+  }
+
+  /// What was refused though it could be better: a distribution of errors, or the votes that were
+  /// seen, show that no better guarantee follows from what is stated.
+  void refusals(const std::vector<size_t> &rests) {
+    size_t shown = 0;
+    for (size_t i : rests) {
+      const RefusedMembers &one = plan.result.refused[i];
+      auto known = proven_.find(one.counts);
+      shown +=
+          none_.contains(one.counts) || (known != proven_.end() && tight_.contains(one.counts) &&
+                                         known->second > *plan.problem.most);
+    }
+    if (shown)
+      out_.checked.push_back(fmt::format(
+          "that no better guarantee follows for {} cheaper ensembles: errors that have the "
+          "stated rates, votes that were seen, or that no errors have these rates",
+          shown));
+    if (shown < rests.size())
+      out_.trusted.push_back(
+          fmt::format("the search, that no better guarantee follows for {} cheaper ensembles",
+                      rests.size() - shown));
+  }
+
+  void losses() {
+    const MemberChoice *chosen = plan.chosen();
+    if (!chosen || !plan.problem.lost)
+      return;
+    uint64_t number = 0;
+    for (Issue &issue : verifyLosses(plan.problem, *chosen, proven_, number))
+      out_.findings.push_back(std::move(issue));
+    out_.checked.push_back(fmt::format("a quorum after each of {} losses of devices", number));
+  }
+
+  const EnsemblePlan &plan;
+  Verification out_;
+  std::map<std::vector<unsigned>, Rational> proven_;
+  std::set<std::vector<unsigned>> tight_, none_;
+};
+
+std::string fileOf(const std::string &path) {
+  return llvm::sys::fs::is_directory(path) ? path + "/" + kVoteFile : path;
+}
+
+} // namespace
+
+bool holdsVote(const std::string &path) {
+  return llvm::sys::fs::is_directory(path)
+             ? llvm::sys::fs::exists(path + "/" + kVoteFile)
+             : llvm::sys::path::filename(path) == kVoteFile && llvm::sys::fs::exists(path);
+}
+
+std::optional<Verification> verifyVote(const std::string &path, bool json) {
+  std::string file = fileOf(path);
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer) {
+    refuse(Code::CannotRead,
+           fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json,
+           "verify");
+    return std::nullopt;
+  }
+  auto wrong = [&](const std::string &message) {
+    refuse(Code::BadPlan, message, json, "verify");
+    return std::nullopt;
+  };
+  auto document = parseJson((*buffer)->getBuffer(), file);
+  if (!document)
+    return wrong(llvm::toString(document.takeError()));
+  EnsemblePlan plan;
+  llvm::json::Path::Root root("vote");
+  if (!readEnsemble(*document, plan, root))
+    return wrong(fmt::format("{}: {}", file, llvm::toString(root.getError())));
+  return VoteProver(plan).run();
+}
+
+} // namespace accord

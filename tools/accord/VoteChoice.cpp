@@ -1,0 +1,289 @@
+// The choice of an ensemble, its guarantees, and what is refused.
+#include "lib/emit/Ensemble.h"
+#include "lib/verify/Members.h"
+#include "lib/vote/Bounds.h"
+#include "lib/vote/Choose.h"
+#include "lib/vote/MoreData.h"
+#include "tools/accord/Vote.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+class EnsembleChooser {
+public:
+  EnsembleChooser(EnsemblePlan &plan, Diagnostics &diags) : plan(plan), diags(diags) {}
+
+  bool run() {
+    const EnsembleRequest &request = plan.request;
+    if (std::string wrong = check(plan.problem); !wrong.empty())
+      return refuse(Code::NumberTooLarge, request.location, wrong);
+    for (unsigned size : plan.problem.sizes)
+      if (ensemblesOf(plan.problem.kinds.size(), size) > kMostEnsembles)
+        return refuse(Code::NumberTooLarge, request.sizeAt,
+                      fmt::format("there are more than {} ensembles of {} members of {} kinds",
+                                  kMostEnsembles, size, plan.problem.kinds.size()));
+    plan.tests = countTests();
+    if (contradicts())
+      return false;
+    auto ask = [this](const std::vector<unsigned> &counts) {
+      return guaranteed(factsOf(plan.facts, counts), optionsOf(counts));
+    };
+    plan.result = chooseMembers(plan.problem, ask);
+    for (const MembersOfSize &of : plan.result.sizes)
+      plan.guarantees.push_back(of.shown() ? guaranteeOf(of.shown()->counts) : std::nullopt);
+    moreDataLines();
+    if (!certified())
+      return false;
+    if (const MemberChoice *chosen = plan.chosen())
+      lossLines(*chosen, ask);
+    claims();
+    plan.assumptions.push_back(
+        "members train independently, each step of a device one member after the other; "
+        "what collects the votes is not counted");
+    return true;
+  }
+
+private:
+  bool refuse(Code code, const SourceLocation &at, const std::string &message) {
+    diags.error(code, rangeOf(diags, at), message);
+    return false;
+  }
+
+  VoteOptions optionsOf(const std::vector<unsigned> &counts) const {
+    VoteOptions options;
+    options.confidence = plan.confidence;
+    options.tests = plan.tests;
+    options.kinds = kindsOf(counts);
+    return options;
+  }
+
+  /// Members by kind alone: what is known of kinds holds for each of them.
+  std::vector<std::string> namesOf(const std::vector<unsigned> &counts) const {
+    std::vector<std::string> names;
+    for (unsigned kind : kindsOf(counts))
+      names.push_back(plan.problem.kinds[kind].name);
+    return names;
+  }
+
+  /// Limits that hold together: one for each rate that was measured, and one for each ensemble
+  /// that the table of votes could be asked about.
+  int64_t countTests() const {
+    int64_t tests = 0;
+    for (const ErrorRate &rate : plan.facts.alone)
+      tests += rate.samples > 0;
+    for (const auto &[kinds, rate] : plan.facts.together)
+      tests += rate.samples > 0;
+    if (plan.facts.table.kinds.empty())
+      return std::max<int64_t>(1, tests);
+    std::vector<unsigned> columns(plan.problem.kinds.size(), 0);
+    for (unsigned kind : plan.facts.table.kinds)
+      ++columns[kind];
+    // By size: multisets of the table's columns.
+    std::vector<int64_t> number(65, 0);
+    number[0] = 1;
+    for (unsigned most : columns)
+      for (size_t size = number.size(); size-- > 0;)
+        for (unsigned count = 1; count <= most && count <= size; ++count)
+          number[size] += number[size - count];
+    for (size_t size = 1; size < number.size(); size += 2)
+      if (plan.problem.lost > 0 || size == 1 ||
+          llvm::is_contained(plan.problem.sizes, static_cast<unsigned>(size)))
+        tests += number[size];
+    return std::max<int64_t>(1, tests);
+  }
+
+  SourceLocation placeOf(const VoteConflict &conflict, const std::vector<unsigned> &kinds) const {
+    if (!conflict.sets.empty()) {
+      std::vector<unsigned> last;
+      for (unsigned member : conflict.sets.back())
+        last.push_back(kinds[member]);
+      for (const EnsembleRequest::Joint &joint : plan.request.joint)
+        if (joint.kinds == last)
+          return joint.location;
+    }
+    return plan.request.location;
+  }
+
+  /// Whether what is stated contradicts itself, with as few members as the statements name.
+  bool contradicts() {
+    std::vector<unsigned> counts(plan.problem.kinds.size(), 1);
+    for (const auto &[kinds, rate] : plan.facts.together)
+      for (unsigned kind : kinds)
+        counts[kind] =
+            std::max(counts[kind], static_cast<unsigned>(std::ranges::count(kinds, kind)));
+    ErrorFacts facts = factsOf(plan.facts, counts);
+    facts.votes.clear();
+    auto conflict = conflictOf(facts, optionsOf(counts));
+    if (!conflict)
+      return false;
+    std::vector<unsigned> kinds = kindsOf(counts);
+    refuse(Code::NoJointDistribution, placeOf(*conflict, kinds), text(*conflict, namesOf(counts)));
+    return true;
+  }
+
+  std::optional<GuaranteeText> guaranteeOf(const std::vector<unsigned> &counts) const {
+    VoteGuarantee found =
+        strongest(factsOf(plan.facts, counts), optionsOf(counts), namesOf(counts));
+    if (found.conflict || found.bounds.empty())
+      return std::nullopt;
+    VoteBoundText words = describe(found.strongest().kind);
+    GuaranteeText text{words.name,
+                       words.formula,
+                       describe(found.evidence),
+                       found.value(),
+                       found.best,
+                       {},
+                       found.assumptions,
+                       {}};
+    for (const std::string &input : found.inputs)
+      if (!llvm::is_contained(text.inputs, input))
+        text.inputs.push_back(input);
+    for (size_t k = 0; k < counts.size(); ++k) { // alone, as the table of votes may show it
+      std::vector<unsigned> alone(counts.size(), 0);
+      alone[k] = 1;
+      auto single =
+          counts[k] ? guaranteed(factsOf(plan.facts, alone), optionsOf(alone)) : std::nullopt;
+      if (single && *single < text.single)
+        text.single = *single;
+    }
+    for (const VoteBound &bound : found.bounds)
+      text.bounds.emplace_back(describe(bound.kind).name, bound.claim.value);
+    return text;
+  }
+
+  /// For each size that does not keep the requirement: what would.
+  void moreDataLines() {
+    if (!plan.problem.most)
+      return;
+    for (const MembersOfSize &of : plan.result.sizes) {
+      if (of.best || !of.surest)
+        continue;
+      const std::vector<unsigned> &counts = of.surest->counts;
+      MoreData more = moreData(factsOf(plan.facts, counts), *plan.problem.most, optionsOf(counts));
+      std::string ways;
+      auto add = [&](const std::string &way) { ways += (ways.empty() ? "" : ", or ") + way; };
+      if (more.pairs)
+        add(fmt::format("pairs wrong together at most {}", percentText(*more.pairs)));
+      if (more.triples)
+        add(fmt::format("three wrong together at most {}", percentText(*more.triples)));
+      if (more.samples)
+        add(fmt::format("the same rates from {} samples each", *more.samples));
+      if (more.table)
+        add(fmt::format("a table of {} votes with {} of them wrong", *more.table,
+                        percentText(more.tableRate)));
+      if (more.tableNoneWrong)
+        add(fmt::format("a table of {} votes, none wrong", *more.tableNoneWrong));
+      std::string who = membersText(plan.problem, counts);
+      plan.moreData.push_back(ways.empty()
+                                  ? fmt::format("no more data of these kinds certifies {} for {}",
+                                                percentText(*plan.problem.most), who)
+                                  : fmt::format("{} is certified for {} by {}",
+                                                percentText(*plan.problem.most), who, ways));
+    }
+  }
+
+  /// What cannot be certified is an error; what the devices have no room for is infeasible.
+  bool certified() {
+    const MembersResult &result = plan.result;
+    const EnsembleRequest &request = plan.request;
+    bool fits = std::ranges::any_of(result.sizes,
+                                    [](const MembersOfSize &of) { return of.shown() != nullptr; });
+    if (!fits) {
+      plan.conflict = noRoom();
+      return true;
+    }
+    bool votes = false, gains = false; // of three and more
+    const MemberChoice *least = nullptr;
+    for (size_t i = 0; i < result.sizes.size(); ++i) {
+      const MemberChoice *shown = result.sizes[i].shown();
+      if (!shown)
+        continue;
+      if (!least || shown->error < least->error)
+        least = shown;
+      votes |= result.sizes[i].size > 1;
+      gains |= result.sizes[i].size > 1 && plan.guarantees[i] &&
+               plan.guarantees[i]->value < plan.guarantees[i]->single;
+    }
+    bool single = plan.problem.sizes.front() == 1;
+    if (result.best && (plan.problem.most || gains || single))
+      return true;
+    SourceLocation at = request.error ? request.error->location : request.location;
+    if (!result.best && least->error <= *plan.problem.most) {
+      plan.conflict = fmt::format("no placement keeps an error of {} after {} devices are lost",
+                                  percentText(*plan.problem.most), plan.problem.lost);
+      return true;
+    }
+    std::string known =
+        fmt::format("of {} an error of at most {} is guaranteed",
+                    membersText(plan.problem, least->counts), percentText(least->error));
+    if (plan.problem.most)
+      known += fmt::format(", {} is required", percentText(*plan.problem.most));
+    auto error =
+        gains || !votes
+            ? diags.error(Code::EvidenceTooWeak, rangeOf(diags, at), known)
+            : diags.error(
+                  Code::GainNotCertified, rangeOf(diags, at),
+                  fmt::format("no vote is certified to be better than its best member: {}", known));
+    for (const std::string &line : plan.moreData)
+      error.note({}, line);
+    if (plan.moreData.empty())
+      error.help("state joint_error of pairs, votes from a file, or independent");
+    return false;
+  }
+
+  std::string noRoom() const {
+    for (size_t k = 0; k < plan.problem.kinds.size(); ++k)
+      for (size_t d = 0; d < plan.problem.devices.size(); ++d)
+        if (!plan.reasons[k][d].empty())
+          return fmt::format("no ensemble of these sizes fits the devices; {} on {}: {}",
+                             plan.problem.kinds[k].name, plan.problem.devices[d].name,
+                             plan.reasons[k][d]);
+    return "no ensemble of these sizes fits the memory of the devices";
+  }
+
+  void lossLines(const MemberChoice &chosen, const VoteError &ask) {
+    for (const DeviceLoss &loss : lossesOf(plan.problem, chosen, plan.problem.lost, ask)) {
+      EnsemblePlan::Loss line;
+      for (auto [device, number] : loss.devices)
+        line.devices.push_back(fmt::format("{} {}", plan.problem.devices[device].name, number + 1));
+      line.quorum = loss.quorum.counts;
+      line.error = loss.quorum.error;
+      plan.losses.push_back(std::move(line));
+    }
+  }
+
+  /// Claims of what is shown, of what is voted with after losses, and of those refusals on which
+  /// the bound rests.
+  void claims() {
+    std::set<std::vector<unsigned>> of;
+    for (const MembersOfSize &size : plan.result.sizes)
+      if (size.shown())
+        of.insert(size.shown()->counts);
+    for (const EnsemblePlan::Loss &loss : plan.losses)
+      if (std::ranges::any_of(loss.quorum, [](unsigned count) { return count > 0; }))
+        of.insert(loss.quorum);
+    constexpr size_t kMostRefusals = 100; // more are trusted
+    std::vector<size_t> rests = verify(plan.problem, plan.result).rests;
+    for (size_t i = 0; i < rests.size() && i < kMostRefusals; ++i)
+      of.insert(plan.result.refused[rests[i]].counts);
+    for (const std::vector<unsigned> &counts : of) {
+      VoteGuarantee found = strongest(factsOf(plan.facts, counts), optionsOf(counts));
+      plan.claims.push_back(
+          {counts, found.conflict ? found.conflict->claim : found.strongest().claim});
+    }
+  }
+
+  EnsemblePlan &plan;
+  Diagnostics &diags;
+};
+
+} // namespace
+
+bool chooseEnsemble(EnsemblePlan &plan, Diagnostics &diags) {
+  return EnsembleChooser(plan, diags).run();
+}
+
+} // namespace accord
