@@ -55,26 +55,39 @@ const char *describe(VoteEvidence evidence) {
 std::vector<std::string> inputsOf(const VoteBound &bound, const VoteRates &rates,
                                   const std::vector<std::string> &names) {
   const VoteClaim &claim = bound.claim;
-  std::vector<std::string> result, joint;
+  std::vector<std::string> result;
   if (claim.proof == VoteClaim::Proof::Table) {
     for (const VoteLimit &limit : claim.limits)
       result.push_back(fmt::format("{} of {} votes wrong: at most {}", limit.wrong, limit.samples,
                                    limit.limit.print()));
     return result;
   }
-  bool single = claim.proof == VoteClaim::Proof::Independence;
-  for (const auto &[set, rate] : rates.known) {
-    if (single && set.size() > 1)
-      continue;
-    const ErrorRate &fact =
-        set.size() == 1 ? claim.facts.alone[set[0]] : claim.facts.together.find(set)->second;
-    std::string text =
-        fmt::format("{} {}{}", nameOf(set, names), rate.exact ? "" : "at most ", rate.rate.print());
-    if (!rate.exact)
-      text += fmt::format(" ({} of {} samples)", fact.rate.print(), fact.samples);
-    (set.size() > 1 ? joint : result).push_back(std::move(text));
-  }
-  result.insert(result.end(), joint.begin(), joint.end());
+  // Of members of the same kinds what is known is the same.
+  std::map<std::vector<unsigned>, std::pair<size_t, unsigned>> lines; // where, of how many others
+  for (size_t size = 1; size <= rates.members; ++size)
+    for (const auto &[set, rate] : rates.known) {
+      if (set.size() != size || (size > 1 && claim.proof == VoteClaim::Proof::Independence))
+        continue;
+      std::vector<unsigned> kinds;
+      for (unsigned member : set)
+        kinds.push_back(claim.kinds.empty() ? member : claim.kinds[member]);
+      std::sort(kinds.begin(), kinds.end());
+      auto [line, first] = lines.try_emplace(kinds, result.size(), 0);
+      if (!first) {
+        ++line->second.second;
+        continue;
+      }
+      const ErrorRate &fact =
+          size == 1 ? claim.facts.alone[set[0]] : claim.facts.together.find(set)->second;
+      result.push_back(fmt::format("{} {}{}", nameOf(set, names), rate.exact ? "" : "at most ",
+                                   rate.rate.print()));
+      if (!rate.exact)
+        result.back() += fmt::format(" ({} of {} samples)", fact.rate.print(), fact.samples);
+    }
+  for (const auto &[kinds, line] : lines)
+    if (line.second)
+      result[line.first] +=
+          fmt::format(", and of {} more like {}", line.second, kinds.size() > 1 ? "them" : "it");
   return result;
 }
 

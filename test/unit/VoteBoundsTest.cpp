@@ -199,7 +199,16 @@ TEST(VoteBounds, SamplesCountWithTheirLimits) {
   // Copies of a kind are measured once, and a stated number of tests counts.
   VoteOptions options;
   options.kinds = {0, 0, 0};
-  EXPECT_EQ(strongest(facts, options).strongest().claim.tests, 2);
+  VoteGuarantee copies = strongest(facts, options, {"wide.1", "wide.2", "wide.3"});
+  EXPECT_EQ(copies.strongest().claim.tests, 2);
+  delta = ratio(1, 40);
+  EXPECT_EQ(copies.inputs,
+            (std::vector<std::string>{"error of 'wide.1' at most " +
+                                          upperLimit(1000, 10000, delta).print() +
+                                          " (0.1 of 10000 samples), and of 2 more like it",
+                                      "joint error of 'wide.1' and 'wide.2' at most " +
+                                          upperLimit(200, 10000, delta).print() +
+                                          " (0.02 of 10000 samples), and of 2 more like them"}));
   EXPECT_LT(*guaranteed(facts, options), guarantee.value());
   options.tests = 100;
   EXPECT_GT(*guaranteed(facts, options), guarantee.value());
@@ -207,6 +216,28 @@ TEST(VoteBounds, SamplesCountWithTheirLimits) {
   EXPECT_EQ(*guaranteed(facts, options), guarantee.value());
   options.confidence = ratio(1, 2);
   EXPECT_LT(*guaranteed(facts, options), guarantee.value());
+}
+
+/// With a mean that may be less, too, the C-bound may be more: it holds where m2 >= mu/2.
+TEST(VoteBounds, CantelliOfLimits) {
+  Rational error = ratio(1, 10), thousand = ratio(1, 1000);
+  for (bool exact : {true, false})
+    for (const Rational &pair : {thousand, ratio(4, 100)}) {
+      ErrorFacts facts = equal(3, error, pair);
+      for (auto &rate : facts.alone)
+        rate.samples = exact ? 0 : 1'000'000;
+      VoteGuarantee guarantee = strongest(facts, {});
+      EXPECT_EQ(valueOf(guarantee, VoteBoundKind::Cantelli).has_value(), exact || pair > thousand);
+      for (const VoteBound &bound : guarantee.bounds) {
+        EXPECT_TRUE(verify(bound.claim).holds()) << describe(bound.kind).name;
+        EXPECT_GE(bound.claim.value, guarantee.value());
+      }
+      if (!exact)
+        continue;
+      Rational m2 = (Rational(3) * error + Rational(6) * pair) / Rational(9);
+      EXPECT_EQ(*valueOf(guarantee, VoteBoundKind::Cantelli),
+                (m2 - error * error) / (m2 - error + ratio(1, 4)));
+    }
 }
 
 TEST(VoteBounds, ATableReplacesSamples) {

@@ -203,6 +203,29 @@ TEST(VoteVerify, ClaimsThatDoNotHold) {
   }
 }
 
+/// P(two or three of three are wrong) = S2 - 2 e_123: with a triple that may be less it is no
+/// bound.
+TEST(VoteVerify, WhatMayBeLessCountsOnlyOneWay) {
+  VoteClaim claim;
+  claim.facts.alone.assign(3, {ratio(1, 5), 0});
+  for (unsigned i = 0; i < 3; ++i)
+    for (unsigned j = i + 1; j < 3; ++j)
+      claim.facts.together[{i, j}] = {ratio(6, 100), 0};
+  claim.facts.together[{0, 1, 2}] = {ratio(5, 100), 0};
+  claim.groups = {{0, 1, 2}};
+  claim.multipliers = {{{2}, 1}, {{3}, -2}};
+  claim.value = ratio(8, 100);
+  EXPECT_TRUE(verify(claim).holds());
+  claim.facts.together[{0, 1, 2}] = {ratio(5, 100), 1000};
+  Rational limit = upperLimit(50, 1000, ratio(1, 20));
+  claim.limits = {{50, 1000, limit}};
+  claim.value = ratio(18, 100) - Rational(2) * limit;
+  EXPECT_FALSE(verify(claim).holds());
+  claim.multipliers = {{{2}, 1}};
+  claim.value = ratio(18, 100);
+  EXPECT_TRUE(verify(claim).holds());
+}
+
 TEST(VoteVerify, TextsThatAreNoClaim) {
   VoteClaim claim = claims()[0];
   llvm::json::Value good = toJson(claim);
