@@ -56,6 +56,7 @@ public:
       return wrong;
     out.selection = select(out.problem);
     out.feasible = out.selection.feasible;
+    out.proven = out.selection.proven();
     if (out.feasible)
       read();
     else
