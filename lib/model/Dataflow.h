@@ -82,6 +82,7 @@ struct DataflowResult {
   std::string why;           ///< one sentence or two: what limits, and what would not help
   SelectionProblem problem;  ///< foldings as options of stages, `bytes` are multipliers
   SelectionResult selection; ///< for `verify`
+  bool proven = true;        ///< claimed: no interval is shorter
 };
 
 /// What is wrong with a problem: no layers or more than 10,000, extents outside of 1 to 2^20,

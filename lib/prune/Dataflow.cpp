@@ -56,6 +56,7 @@ public:
       return wrong;
     out.selection = select(out.problem);
     out.feasible = out.selection.feasible;
+    out.proven = out.selection.proven();
     if (out.feasible)
       read();
     else
@@ -246,11 +247,13 @@ private:
 
   std::string explanation() const {
     const DataflowLayer &saturating = problem.layers[out.saturating];
-    std::string zeros = saturating.zeros.empty()
-                            ? " It has no zeros to skip, as the pixels of an image have none."
-                            : "";
+    std::string zeros;
+    if (saturated.limit() != DataflowLimit::Products)
+      zeros = ", which zeros would not shorten";
+    else if (saturating.zeros.empty())
+      zeros = ", as it has no zeros to skip";
     std::string limit =
-        fmt::format("{}: {:.0f} cycles.{}", unfoldedLimit(out.saturating), saturated.most(), zeros);
+        fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.most(), zeros);
     const std::string &binding = problem.layers[out.binding].name;
     if (out.imagesPerSecond >= out.mostImagesPerSecond)
       return fmt::format(
@@ -273,9 +276,10 @@ private:
       (problem.layers[l].zeros.empty() ? dense : sparse) += out.stages[l].multipliers;
     if (dense == 0 || sparse == 0)
       return "";
-    return fmt::format(" Layers without zeros hold {} of them ({:.1f} %), which zeros elsewhere "
-                       "cannot free.",
-                       dense,
+    const DataflowLayer &first = problem.layers.front();
+    bool pixels = first.zeros.empty() && window(first) > 1;
+    return fmt::format(" Layers without zeros{} hold {} of them ({:.1f} %).",
+                       pixels ? ", as the first one, which reads pixels," : "", dense,
                        100 * static_cast<double>(dense) / static_cast<double>(dense + sparse));
   }
 };

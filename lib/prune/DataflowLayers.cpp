@@ -63,7 +63,8 @@ std::vector<DataflowLayer> dataflowLayers(const WorkGraph &graph, std::string &w
   std::vector<DataflowLayer> out;
   auto add = [&](const std::string &name, const std::vector<Loop> &domain,
                  const std::vector<LoopTensor> &tensors, int64_t count) {
-    std::optional<DataflowLayer> layer = layerOf(name, domain, tensors, graph.microbatch);
+    std::optional<DataflowLayer> layer =
+        layerOf(name, domain, tensors, std::max<int64_t>(1, graph.microbatch));
     if (!layer)
       wrong = fmt::format("operation '{}' is no product of activations and weights", name);
     else if (static_cast<int64_t>(out.size()) + count > kMostLayers)

@@ -19,8 +19,10 @@ struct SelectOptions {
 /// over convex hulls of options (Sinha and Zoltners: The multiple-choice knapsack problem,
 /// Operations Research 27, 1979; Pisinger: A minimal algorithm for the multiple-choice knapsack
 /// problem, EJOR 83, 1995); with integer multipliers, so that nothing is lost by rounding. The
-/// slowest stage is found by halving the list of times that stages can have. Rules, and groups over
-/// several stages of a pipeline, go to Z3 if the best choice without rules does not keep them.
+/// slowest stage is found by halving the list of times that stages can have. The first rule is a
+/// budget of its own where a sum is made least. Other rules, and groups over several stages of a
+/// pipeline, go to Z3 if the best choice without them does not keep them; that is slow beyond some
+/// ten operations, and may leave a gap.
 ///
 /// Of equal choices the slowest stage's has the least loss, then the fewest bytes. The others' are
 /// found in the order of options, the same one each time.

@@ -224,6 +224,24 @@ TEST(Select, LayersOfANetworkTakeFewPartialChoices) {
   }
 }
 
+TEST(Select, FewerSparseLayersTakeFewPartialChoices) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SelectionProblem problem = layers(seed);
+    int64_t before = kUnlimited;
+    for (int64_t most : {0, 3, 6, 12, 21}) {
+      problem.rules = {mostSparse(problem, most)};
+      SelectionResult result = select(problem);
+      EXPECT_TRUE(result.proven()) << seed;
+      EXPECT_LT(result.states, 300'000U) << seed;
+      EXPECT_LE(result.value, before);
+      EXPECT_GE(std::count(result.choice.begin(), result.choice.end(), 0U), 21 - most);
+      SelectionProof proof = verify(problem, result);
+      EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
+      before = result.value;
+    }
+  }
+}
+
 TEST(Select, MoreRoomIsNeverWorse) {
   SelectionProblem problem = layers(3);
   int64_t before = kUnlimited;
