@@ -11,6 +11,7 @@ namespace {
 constexpr unsigned kMostMembers = 63;
 constexpr int64_t kLargest = int64_t(1) << 56; // 63 of them and more can be added
 constexpr double kMostJoules = 1e30;
+constexpr int64_t kWidest = 1024; // devices of a member
 
 constexpr double kMostCases = 100'000;
 
@@ -30,7 +31,12 @@ std::string checkCases(const MemberProblem &problem) {
   if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMostCases)
     return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMostCases,
                        size, problem.kinds.size());
-  double used = std::min(devices, size), lost = std::min<double>(problem.lost, used);
+  double widest = 1; // devices of a member
+  for (const MemberProblem::Kind &kind : problem.kinds)
+    for (const auto &ways : kind.ways)
+      for (const MemberCost &way : ways)
+        widest = std::max(widest, static_cast<double>(way.devices));
+  double used = std::min(devices, widest * size), lost = std::min<double>(problem.lost, used);
   if (binomial(used, lost) > kMostCases)
     return fmt::format("there are more than {} losses of {} of {} devices", kMostCases, lost, used);
   return "";
@@ -40,7 +46,7 @@ std::string checkWay(const MemberCost &way, const MemberProblem::Device &device)
   for (int64_t number : {way.time, way.state, way.activations})
     if (number < 0 || number > kLargest)
       return "a time or size that is negative or too large";
-  if (way.devices < 1 || way.devices > device.count)
+  if (way.devices < 1 || way.devices > std::min(device.count, kWidest))
     return fmt::format("{} devices of {}", way.devices, device.count);
   if (!(way.joules >= 0) || way.joules > kMostJoules)
     return "an energy that is negative or too large";

@@ -101,9 +101,8 @@ struct MembersResult {
 MemberChoice measured(const MemberProblem &problem, std::vector<PlacedMember> members);
 
 /// What is wrong with a problem: no kinds or devices, negative or not finite numbers, even or
-/// unordered sizes, ways for other devices, more than 63 members, numbers too large to add,
-/// more than 100,000 ensembles of a size or losses of devices.
-/// Empty: nothing.
+/// unordered sizes, ways for other devices or more than 1,024 of them, more than 63 members, more
+/// than 100,000 ensembles of a size or losses of devices, numbers too large to add. Empty: nothing.
 std::string check(const MemberProblem &problem);
 
 } // namespace accord
