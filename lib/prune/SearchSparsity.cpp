@@ -1,6 +1,7 @@
 #include "lib/prune/SearchSparsity.h"
 #include "lib/model/NamePattern.h"
 #include "lib/prune/Format.h"
+#include "lib/prune/LayerCost.h"
 #include "lib/prune/Select.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include <algorithm>
@@ -22,47 +23,22 @@ struct Choices {
   bool dense = true;           ///< dense is one, too
 };
 
-/// The operations of one layer.
+/// A layer, its product in the forward pass, and the parameter that it multiplies by.
 struct Layer {
-  std::string name, parameter;
+  PrunedLayer of;
   OperationProduct product;
-  std::vector<OperationId> products; ///< forward, computed again, both gradients
-  std::vector<OperationId> updates;
-  SourceLocation location;
+  std::string parameter;
 };
-
-std::string parameterOf(const WorkGraph &graph, const Operation &op, const OperationProduct &p) {
-  ValueId id = op.operands[p.stationary];
-  for (unsigned i = 0; i < graph.values.size() && graph.values[id].alias != kNone; ++i)
-    id = graph.values[id].alias;
-  return graph.values[id].name;
-}
-
-bool isOf(const std::string &operation, const std::string &layer) {
-  return operation == layer || (operation.size() > layer.size() && operation.starts_with(layer) &&
-                                operation[layer.size()] == '.');
-}
 
 std::vector<Layer> layersOf(const WorkGraph &graph) {
   std::vector<Layer> layers;
-  for (const Operation &op : graph.operations) {
-    auto product = op.phase == Phase::Forward ? productOf(graph, op) : std::nullopt;
-    if (product)
-      layers.push_back({op.name, parameterOf(graph, op, *product), *product, {}, {}, op.location});
-  }
-  for (OperationId id = 0; id < graph.operations.size(); ++id) {
-    const Operation &op = graph.operations[id];
-    Layer *of = nullptr; // the one of the longest name: "a" and "a.b" may both be layers
-    for (Layer &layer : layers)
-      if (op.phase == Phase::Update
-              ? isOf(op.name, layer.parameter)
-              : isOf(op.name, layer.name) &&
-                    (op.phase == Phase::Forward ? op.name == layer.name
-                                                : productOf(graph, op).has_value()))
-        if (!of || of->name.size() < layer.name.size())
-          of = &layer;
-    if (of)
-      (op.phase == Phase::Update ? of->updates : of->products).push_back(id);
+  for (PrunedLayer &layer : prunedLayers(graph)) {
+    const Operation &op = graph.operations[layer.forward];
+    auto product = productOf(graph, op);
+    ValueId id = op.operands[product->stationary];
+    for (size_t i = 0; i < graph.values.size() && graph.values[id].alias != kNone; ++i)
+      id = graph.values[id].alias;
+    layers.push_back({std::move(layer), *product, graph.values[id].name});
   }
   return layers;
 }
@@ -81,8 +57,8 @@ public:
   std::variant<PrunePlan, std::vector<Refusal>> run() {
     plan_.confidence = request_.confidence;
     auto refused = [](Issue issue) { return std::vector<Refusal>{{std::move(issue), ""}}; };
-    for (const Layer &layer : layersOf(search_.graph))
-      if (auto issue = add(layer))
+    for (Layer &layer : layersOf(search_.graph))
+      if (auto issue = add(std::move(layer)))
         return refused(*issue);
     others();
     if (!judged())
@@ -105,7 +81,7 @@ private:
     Choices found;
     for (size_t r = 0; r < request_.rules.size(); ++r) {
       const SparsityRequest::Rule &rule = request_.rules[r];
-      if (rule.of != operand || !meansLayer(rule.names, layer.name, layer.parameter))
+      if (rule.of != operand || !meansLayer(rule.names, layer.of.name, layer.parameter))
         continue;
       found.rule = r;
       found.dense = !rule.given;
@@ -150,7 +126,7 @@ private:
     return all;
   }
 
-  std::optional<Issue> add(const Layer &of) {
+  std::optional<Issue> add(Layer of) {
     Choices choices[kOperands];
     bool meant = false;
     for (unsigned o = 0; o < kOperands; ++o) {
@@ -160,18 +136,17 @@ private:
     if (!meant)
       return std::nullopt;
     PruneLayer layer;
-    layer.name = of.name, layer.parameter = of.parameter, layer.location = of.location;
-    for (OperationId id : of.products) {
-      touched_.push_back(id);
-      if (search_.graph.operations[id].phase == Phase::Forward)
-        layer.executions += static_cast<double>(search_.graph.executions(id));
-    }
+    layer.name = of.of.name, layer.parameter = of.parameter;
+    layer.location = search_.graph.operations[of.of.forward].location;
+    layer.executions = static_cast<double>(search_.graph.executions(of.of.forward));
     // Of a parameter that several layers share, the first one has the update and the memory.
-    bool first =
+    const bool first =
         std::none_of(plan_.layers.begin(), plan_.layers.end(),
                      [&](const PruneLayer &other) { return other.parameter == of.parameter; });
-    if (first)
-      touched_.insert(touched_.end(), of.updates.begin(), of.updates.end());
+    std::erase_if(of.of.operations, [&](OperationId id) {
+      return !counts(id) || (!first && search_.graph.operations[id].phase == Phase::Update);
+    });
+    touched_.insert(touched_.end(), of.of.operations.begin(), of.of.operations.end());
     layer.uses = usesOf(of);
     auto dense = optionOf(of, first, {}, {}, {});
     if (auto *issue = std::get_if<Issue>(&dense))
@@ -252,26 +227,22 @@ private:
   }
 
   std::string usesOf(const Layer &of) const {
-    for (OperationId id : of.products) {
-      const OperationCost &cost = search_.costs.operations[id];
-      if (search_.graph.operations[id].phase != Phase::Forward || cost.core < 0)
-        continue;
-      const Core &core = search_.machine.cores[static_cast<size_t>(cost.core)];
-      if (!core.sparse)
-        return fmt::format("core '{}' makes nothing of zeros", core.name);
-      auto words = [](const char *operand, const ZeroUse &use) {
-        std::string text = use.mode == ZeroUse::Mode::Skip   ? "skips zeros"
-                           : use.mode == ZeroUse::Mode::Gate ? "gates zeros"
-                                                             : "computes zeros";
-        return fmt::format("{} {}{}{}", operand, text,
-                           use.of > 0 ? fmt::format(" of nm({}, {})", use.kept, use.of) : "",
-                           use.compress ? ", compressed" : "");
-      };
-      return fmt::format("core '{}': {}; {}", core.name,
-                         words("stationary", core.sparse->stationary),
-                         words("streaming", core.sparse->streaming));
-    }
-    return "";
+    const OperationCost &cost = search_.costs.operations[of.of.forward];
+    if (cost.core < 0)
+      return "";
+    const Core &core = search_.machine.cores[static_cast<size_t>(cost.core)];
+    if (!core.sparse)
+      return fmt::format("core '{}' makes nothing of zeros", core.name);
+    auto words = [](const char *operand, const ZeroUse &use) {
+      std::string text = use.mode == ZeroUse::Mode::Skip   ? "skips zeros"
+                         : use.mode == ZeroUse::Mode::Gate ? "gates zeros"
+                                                           : "computes zeros";
+      return fmt::format("{} {}{}{}", operand, text,
+                         use.of > 0 ? fmt::format(" of nm({}, {})", use.kept, use.of) : "",
+                         use.compress ? ", compressed" : "");
+    };
+    return fmt::format("core '{}': {}; {}", core.name, words("stationary", core.sparse->stationary),
+                       words("streaming", core.sparse->streaming));
   }
 
   std::variant<PruneOption, Issue> optionOf(const Layer &of, bool first, const Zeros &w,
@@ -279,49 +250,30 @@ private:
     PruneOption option;
     option.label = labelOf(w, a, g, true), option.zeros = labelOf(w, a, g, false);
     const LinearZeros zeros{w.of, a.of, g.of, false};
-    const bool dense = w.dense && a.dense && g.dense;
     option.format = describe(w.of.format);
     if (auto text = w.dense ? std::nullopt : encoding(w.of.format))
       option.encoding = *text;
-    auto count = [&](OperationId id) -> std::optional<Issue> {
-      if (!counts(id))
-        return std::nullopt;
+    auto priced =
+        layerCost(search_.graph, search_.machine, search_.costs, of.of, zeros, plan_.confidence);
+    if (auto *issue = std::get_if<Issue>(&priced))
+      return *issue;
+    const auto &cost = std::get<LayerCost>(priced);
+    option.seconds = cost.time.value, option.quantile = cost.quantile.value;
+    option.joules = cost.energy.value, option.quantileJoules = cost.quantileEnergy.value;
+    option.metadata = cost.metadata.value;
+    for (const auto &[id, part] : cost.parts) {
       const Operation &op = search_.graph.operations[id];
-      const OperationCost &cost = search_.costs.operations[id];
-      const auto times = static_cast<double>(search_.graph.executions(id));
-      double mean = cost.time.value, most = mean, joules = cost.energy.value, mostJoules = joules,
-             meta = 0;
-      std::string bound = cost.bound;
-      if (!dense) {
-        auto priced = sparseCost(search_.graph, op, search_.machine, cost, zeros, plan_.confidence);
-        if (auto *issue = std::get_if<Issue>(&priced))
-          return *issue;
-        const auto &sparse = std::get<SparseCost>(priced);
-        mean = sparse.mean.time.value, most = sparse.quantile.value;
-        joules = sparse.mean.energy.value, mostJoules = sparse.quantileEnergy.value;
-        meta = sparse.metadata.value, bound = sparse.mean.bound;
-      }
-      option.seconds += mean * times, option.quantile += most * times;
-      option.joules += joules * times, option.quantileJoules += mostJoules * times;
-      option.metadata += meta * times;
       (op.phase == Phase::DataGradient     ? option.dataGradient
        : op.phase == Phase::WeightGradient ? option.weightGradient
        : op.phase == Phase::Update         ? option.update
-                                           : option.forward) += mean * times;
-      if (op.phase == Phase::Forward)
-        option.bound = bound;
-      return std::nullopt;
-    };
-    for (OperationId id : of.products)
-      if (auto issue = count(id))
-        return *issue;
-    if (first) {
-      for (OperationId id : of.updates)
-        if (auto issue = count(id))
-          return *issue;
+                                           : option.forward) +=
+          part.mean.time.value * static_cast<double>(search_.graph.executions(id));
+      if (id == of.of.forward)
+        option.bound = part.mean.bound;
+    }
+    if (first)
       if (auto issue = keep(of, w, option))
         return *issue;
-    }
     return option;
   }
 
@@ -432,11 +384,11 @@ bool meansLayer(const std::string &names, const std::string &operation,
 std::vector<std::string> layerNames(const WorkGraph &graph) {
   std::vector<std::string> names;
   for (const Layer &layer : layersOf(graph)) {
-    names.push_back(layer.name);
+    names.push_back(layer.of.name);
     names.push_back(layer.parameter);
-    for (size_t at = layer.name.find('.'); at != std::string::npos;
-         at = layer.name.find('.', at + 1))
-      names.push_back(layer.name.substr(at + 1));
+    for (size_t at = layer.of.name.find('.'); at != std::string::npos;
+         at = layer.of.name.find('.', at + 1))
+      names.push_back(layer.of.name.substr(at + 1));
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
