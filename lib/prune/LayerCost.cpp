@@ -1,5 +1,4 @@
 #include "lib/prune/LayerCost.h"
-#include "lib/prune/Format.h"
 #include <algorithm>
 #include <map>
 
@@ -91,20 +90,6 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     kept += dense;
   result.weights = Bytes(kept);
   return result;
-}
-
-std::vector<OperandZeros> waysToStore(const ZeroPattern &pattern, OperandShape shape,
-                                      int64_t elementBits, double confidence,
-                                      const std::vector<SparseFormat> &formats) {
-  const SparseFormat best = cheapestFormat(pattern, shape, elementBits, confidence,
-                                           formats.empty() ? formatsOf(pattern, shape) : formats);
-  std::vector<OperandZeros> ways = {{pattern, best}};
-  if (best.kind == SparseFormat::Kind::Dense && pattern.kind != ZeroPattern::Kind::Dense) {
-    SparseFormat mask;
-    mask.kind = SparseFormat::Kind::Bitmask;
-    ways.push_back({pattern, mask});
-  }
-  return ways;
 }
 
 } // namespace accord

@@ -34,10 +34,4 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &, const Machine &, con
                                          const PrunedLayer &, const LinearZeros &,
                                          double confidence);
 
-/// Ways to store weights of a pattern that are worth a try: the smallest of `formats` (empty: of
-/// all that fit), and, where that is dense, a bitmask, without which nothing is skipped. No size
-/// says what is fastest, so both are left to whoever chooses.
-std::vector<OperandZeros> waysToStore(const ZeroPattern &, OperandShape, int64_t elementBits,
-                                      double confidence, const std::vector<SparseFormat> &formats);
-
 } // namespace accord

@@ -1,5 +1,6 @@
 // Layers of a training step with zeros: all their operations together.
 #include "lib/cost/Estimate.h"
+#include "lib/prune/Format.h"
 #include "lib/prune/LayerCost.h"
 #include "lib/prune/Masks.h"
 #include "test/unit/CatalogueWork.h"
@@ -50,7 +51,9 @@ LayerCost cost(const PrunedLayer &layer, const LinearZeros &zeros) {
 }
 
 LinearZeros weights(const PrunedLayer &layer, const ZeroPattern &pattern) {
-  return {waysToStore(pattern, layer.weights, layer.weightBits, 0.95, {}).front(), {}, {}, false};
+  const SparseFormat format = cheapestFormat(pattern, layer.weights, layer.weightBits, 0.95,
+                                             formatsOf(pattern, layer.weights));
+  return {{pattern, format}, {}, {}, false};
 }
 
 TEST(ZerosLayer, EveryProductOfWeightsIsInOneLayer) {
@@ -129,19 +132,6 @@ TEST(ZerosLayer, ADynamicMaskKeepsTheDenseWeightsToo) {
             anew = cost(layer, weights(layer, dynamic));
   EXPECT_EQ(anew.weights, fixed.weights + cost(layer, {}).weights);
   EXPECT_GT(anew.moved, fixed.moved);
-}
-
-TEST(ZerosLayer, WaysToStore) {
-  ZeroPattern nearlyDense;
-  nearlyDense.kind = ZeroPattern::Kind::Unstructured;
-  nearlyDense.density = 0.99;
-  auto ways = waysToStore(nearlyDense, {64, 64}, 16, 0.95, {});
-  ASSERT_EQ(ways.size(), 2u);
-  EXPECT_EQ(ways[0].format.kind, SparseFormat::Kind::Dense);
-  EXPECT_EQ(ways[1].format.kind, SparseFormat::Kind::Bitmask);
-  EXPECT_EQ(waysToStore(twoOfFour(false), {64, 64}, 16, 0.95, {}).front().format.kind,
-            SparseFormat::Kind::Structured);
-  EXPECT_EQ(waysToStore({}, {64, 64}, 16, 0.95, {}).size(), 1u);
 }
 
 } // namespace
