@@ -54,6 +54,7 @@ json::Value toJson(const SelectionResult &result) {
 
 json::Value toJson(const PruneOption &option) {
   return json::Object{{"label", jsonString(option.label)},
+                      {"zeros", jsonString(option.zeros)},
                       {"format", jsonString(option.format)},
                       {"encoding", jsonString(option.encoding)},
                       {"time_s", option.seconds},
