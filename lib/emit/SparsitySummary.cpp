@@ -9,37 +9,78 @@
 namespace accord {
 namespace {
 
+constexpr size_t kShownRefusals = 2;
+
 std::string shareText(const Rational &share) {
   return fmt::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
 }
 
 std::string times(double dense, double now) {
-  return now > 0 ? fmt::format("{:.3g} times", dense / now) : "-";
+  return now > 0 && now != dense ? fmt::format("{:.3g} times", dense / now) : "-";
 }
 
-std::string stepTable(const PrunePlan &plan, const TextStyle &style) {
-  TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "faster", "state", "zeros"});
+/// Long names of zeros stand below a table, by letter.
+class Letters {
+public:
+  std::string of(const std::string &label) {
+    if (label.size() < 12)
+      return label;
+    auto at = std::find(labels_.begin(), labels_.end(), label);
+    size_t number = static_cast<size_t>(at - labels_.begin());
+    if (at == labels_.end())
+      labels_.push_back(label);
+    return fmt::format("[{}]", number + 1);
+  }
+  void addTo(Lines &lines) const {
+    for (size_t i = 0; i < labels_.size(); ++i)
+      lines.add(fmt::format("[{}]", i + 1), labels_[i]);
+  }
+
+private:
+  std::vector<std::string> labels_;
+};
+
+/// What all names begin with, up to a point: it is left out.
+size_t commonPrefix(const std::vector<std::string> &names) {
+  size_t common = names.empty() ? 0 : names.front().rfind('.') + 1;
+  for (const std::string &name : names)
+    while (common > 0 && name.compare(0, common, names.front(), 0, common) != 0)
+      common = common < 2 ? 0 : names.front().rfind('.', common - 2) + 1;
+  return common;
+}
+
+std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &letters) {
+  TextTable table("lrrrrrl", {"layer", "dense", "chosen", "at most", "as fast", "state", "zeros"});
+  std::vector<std::string> names;
+  for (const PruneLayer &layer : plan.layers)
+    names.push_back(layer.name);
+  const size_t common = commonPrefix(names);
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
     const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
-    table.row({layer.name, formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"),
-               formatSi(chosen.quantile, "s"), times(dense.seconds, chosen.seconds),
-               formatBytes(chosen.bytes), chosen.label});
+    table.row({layer.name.substr(common), formatSi(dense.seconds, "s"),
+               formatSi(chosen.seconds, "s"), formatSi(chosen.quantile, "s"),
+               times(dense.seconds, chosen.seconds), formatBytes(chosen.bytes),
+               letters.of(chosen.label)});
   }
   return table.text(style);
 }
 
-std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style) {
+std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Letters &letters) {
   TextTable table("lrrrrrll",
                   {"layer", "multipliers", "in", "out", "fine", "busy", "waits for", "zeros"});
+  std::vector<std::string> names;
+  for (const DataflowLayer &layer : plan.pipeline->problem.layers)
+    names.push_back(layer.name);
+  const size_t common = commonPrefix(names);
   for (size_t i = 0; i < plan.pipeline->result.stages.size(); ++i) {
     const DataflowStage &stage = plan.pipeline->result.stages[i];
     const DataflowFolding &f = stage.folding;
     const DataflowLimit limit = stage.cycles.limit();
-    table.row({plan.pipeline->problem.layers[i].name, fmt::format("{}", stage.multipliers),
+    table.row({names[i].substr(common), fmt::format("{}", stage.multipliers),
                fmt::format("{}", f.in * f.groups), fmt::format("{}", f.out),
                fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy), name(limit),
-               stage.label});
+               letters.of(stage.label)});
   }
   return table.text(style);
 }
@@ -63,6 +104,7 @@ void addAccuracy(Lines &lines, const AccuracyClaim &claim) {
 std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                             const TextStyle &style) {
   Lines lines(style);
+  Letters letters;
   lines.text = inked(style, Ink::Bold, plan.training) + " on " + plan.machine + "\n";
   const SelectionResult &selected = plan.selection();
   const std::string proven =
@@ -70,12 +112,13 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                         : fmt::format("within {:.2g} % of the best choice", 100 * selected.gap());
   if (plan.step) {
     SparsitySums sums = sumsOf(*plan.step);
-    lines.text += stepTable(*plan.step, style);
+    lines.text += stepTable(*plan.step, style, letters);
+    letters.addTo(lines);
     auto sparse = std::count_if(selected.choice.begin(), selected.choice.end(),
                                 [](unsigned option) { return option > 0; });
     lines.add("chosen", fmt::format("zeros in {} of {} layers, for least {}, {}", sparse,
                                     plan.step->layers.size(), plan.objective, proven));
-    lines.add("step", fmt::format("{}, at most {} with confidence {}; dense {}: {} faster",
+    lines.add("step", fmt::format("{}, at most {} with confidence {}; dense {}: {} as fast",
                                   formatSi(sums.seconds, "s"), formatSi(sums.quantile, "s"),
                                   plan.confidence, formatSi(sums.denseSeconds, "s"),
                                   times(sums.denseSeconds, sums.seconds)));
@@ -94,7 +137,8 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
       lines.add("hardware", uses);
   } else {
     const DataflowResult &result = plan.pipeline->result;
-    lines.text += pipelineTable(plan, style);
+    lines.text += pipelineTable(plan, style, letters);
+    letters.addTo(lines);
     lines.add("throughput", fmt::format("{:.6g} images/s: one each {:.6g} cycles at {}, {}",
                                         result.imagesPerSecond, result.interval,
                                         formatSi(plan.pipeline->problem.hertz, "Hz"), proven));
@@ -104,8 +148,12 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
   }
   if (plan.accuracy)
     addAccuracy(lines, *plan.accuracy);
-  for (const Refusal &refusal : plan.notShown())
-    lines.add("left out", refusal.issue.message);
+  const std::vector<Refusal> &leftOut = plan.notShown();
+  for (size_t i = 0; i < leftOut.size() && i < kShownRefusals; ++i)
+    lines.add("left out", leftOut[i].issue.message);
+  if (leftOut.size() > kShownRefusals)
+    lines.add("left out", fmt::format("{} more for such reasons, in prune.json",
+                                      leftOut.size() - kShownRefusals));
   for (const std::string &assumption : plan.assumptions)
     lines.add("assumed", assumption);
   if (!folder.empty())

@@ -13,6 +13,7 @@
 namespace accord {
 namespace {
 
+constexpr llvm::StringLiteral kUpdate = ".update";
 constexpr unsigned kOperands = 3;
 const char *const kOperandNames[kOperands] = {"weights", "activations", "gradients"};
 
@@ -30,15 +31,30 @@ struct Layer {
   std::string parameter;
 };
 
+/// By what updates it, as values inside of a repeat have no names of their own; a parameter that
+/// several operations share is updated elsewhere, and has one.
+std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
+  const Operation *update = nullptr; // of the weights: it goes over more than that of a bias
+  for (OperationId id : layer.operations) {
+    const Operation &op = graph.operations[id];
+    if (op.phase == Phase::Update && op.name.ends_with(kUpdate) &&
+        (!update || op.bytesWritten > update->bytesWritten))
+      update = &op;
+  }
+  if (update)
+    return update->name.substr(0, update->name.size() - kUpdate.size());
+  for (size_t i = 0; i < graph.values.size() && graph.values[value].alias != kNone; ++i)
+    value = graph.values[value].alias;
+  return graph.values[value].name.empty() ? layer.name : graph.values[value].name;
+}
+
 std::vector<Layer> layersOf(const WorkGraph &graph) {
   std::vector<Layer> layers;
   for (PrunedLayer &layer : prunedLayers(graph)) {
     const Operation &op = graph.operations[layer.forward];
     auto product = productOf(graph, op);
-    ValueId id = op.operands[product->stationary];
-    for (size_t i = 0; i < graph.values.size() && graph.values[id].alias != kNone; ++i)
-      id = graph.values[id].alias;
-    layers.push_back({std::move(layer), *product, graph.values[id].name});
+    std::string parameter = parameterOf(graph, layer, op.operands[product->stationary]);
+    layers.push_back({std::move(layer), *product, std::move(parameter)});
   }
   return layers;
 }

@@ -3,6 +3,10 @@ const data = JSON.parse(byId("data").textContent);
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const faster = (dense, now) => (now > 0 ? `${trim(dense / now, 3)} ×` : "–");
+// What all names begin with, up to a point, is left out.
+const common = names => { let n = names.length ? names[0].lastIndexOf(".") + 1 : 0; for (const name of names) while (n > 0 && name.slice(0, n) !== names[0].slice(0, n)) n = names[0].lastIndexOf(".", n - 2) + 1; return n; };
+const cut = common((data.step ? data.step.layers : data.pipeline.layers).map(l => l.name));
+const short = name => name.slice(cut);
 const chosenOf = layer => layer.options[layer.chosen];
 const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of weights and their states", throughput: "images a second" }[data.objective];
 const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"]];
@@ -32,7 +36,7 @@ function header() {
       tile("Throughput", digits4(p.images_per_second), "images/s", `no device like this is above ${digits4(p.most_images_per_second)}`),
       tile("Interval", digits4(p.interval_cycles), "cycles", `at ${si(p.clock_Hz, "Hz")}`),
       tile("Multipliers", String(p.multipliers), "", `of ${p.multipliers_of_device}`),
-      tile("Slowest layer", p.stages[p.binding].layer, "", p.stages[p.binding].zeros));
+      tile("Slowest layer", short(p.stages[p.binding].layer), "", p.stages[p.binding].zeros));
   }
   if (data.accuracy) {
     const a = data.accuracy;
@@ -47,14 +51,14 @@ function layersOfStep() {
     const c = chosenOf(l), width = v => `${longest > 0 ? (v / longest) * 100 : 0}%`;
     let left = 0;
     const parts = phases.map(([key, color]) => { const part = el("i", { style: `left:${width(left)};width:${width(c[key])};background:var(--${color})`, title: `${words(color)}: ${seconds(c[key])}` }); left += c[key]; return part; });
-    byId("layers-bars").append(el("span", { class: l.chosen ? "what chosen" : "what", title: l.name }, l.name),
+    byId("layers-bars").append(el("span", { class: l.chosen ? "what chosen" : "what", title: l.name }, short(l.name)),
       el("div", { class: "track", role: "img", "aria-label": `${l.name}: ${seconds(c.time_s)}, dense ${seconds(l.options[0].time_s)}` }, ...parts, el("b", { class: "limit", style: `left:${width(l.options[0].time_s)}` })),
       el("span", { class: "amounts" }, el("span", {}, seconds(c.time_s)), l.chosen ? el("b", {}, faster(l.options[0].time_s, c.time_s)) : "dense"));
   }
   byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · the line is the dense layer");
   byId("layers-hint").classList.add("legend");
   byId("layers-table").append(head([["layer"], ["zeros"], ["dense", "n"], ["chosen", "n"], ["at most", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
-    el("tbody", {}, ...layers.map(l => { const c = chosenOf(l), d = l.options[0]; return line([[l.name, "name"], [c.label], [seconds(d.time_s), "n"], [seconds(c.time_s), "n"], [seconds(c.time_quantile_s), "n"], [faster(d.time_s, c.time_s), "n"], [bytes(c.bytes), "n"], [c.loss, "n"], [c.bound]]); })));
+    el("tbody", {}, ...layers.map(l => { const c = chosenOf(l), d = l.options[0]; return line([[short(l.name), "name"], [c.label], [seconds(d.time_s), "n"], [seconds(c.time_s), "n"], [seconds(c.time_quantile_s), "n"], [faster(d.time_s, c.time_s), "n"], [bytes(c.bytes), "n"], [c.loss, "n"], [c.bound]]); })));
   byId("options").hidden = false;
   byId("options-layer").append(...layers.map((l, i) => el("option", { value: String(i) }, l.name)));
   const show = () => {
@@ -71,13 +75,13 @@ function layersOfPipeline() {
   const p = data.pipeline;
   byId("layers-h").textContent = "Each layer: its share of the interval, and its multipliers";
   for (const [i, s] of p.stages.entries())
-    byId("layers-bars").append(el("span", { class: i === p.binding ? "what chosen" : "what", title: s.layer }, s.layer),
+    byId("layers-bars").append(el("span", { class: i === p.binding ? "what chosen" : "what", title: s.layer }, short(s.layer)),
       el("div", { class: "track", role: "img", "aria-label": `${s.layer}: busy ${percent(s.busy)}` }, el("i", { class: i === p.binding ? "chosen" : "own", style: `width:${s.busy * 100}%` }),
         el("b", { class: "limit", style: `left:${Math.min(100, (s.fewest_cycles / p.interval_cycles) * 100)}%` })),
       el("span", { class: "amounts" }, percent(s.busy), String(s.multipliers)));
   byId("layers-hint").textContent = "bars: share of the interval in which a layer works; the line: with multipliers without end; right: multipliers";
   byId("layers-table").append(head([["layer"], ["zeros"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["waits for"]]),
-    el("tbody", {}, ...p.stages.map(s => line([[s.layer, "name"], [s.zeros], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.limit]]))));
+    el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.zeros], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.limit]]))));
   byId("why").hidden = false;
   byId("why-text").textContent = p.why;
 }
