@@ -40,13 +40,23 @@ private:
   std::vector<std::string> labels_;
 };
 
-/// What all names begin with, up to a point: it is left out.
-size_t commonPrefix(const std::vector<std::string> &names) {
-  size_t common = names.empty() ? 0 : names.front().rfind('.') + 1;
-  for (const std::string &name : names)
-    while (common > 0 && name.compare(0, common, names.front(), 0, common) != 0)
-      common = common < 2 ? 0 : names.front().rfind('.', common - 2) + 1;
-  return common;
+/// Names of layers without what all longer ones begin with, up to a point.
+std::vector<std::string> shortNames(std::vector<std::string> names) {
+  std::string prefix;
+  bool first = true;
+  for (const std::string &name : names) {
+    if (std::count(name.begin(), name.end(), '.') < 2)
+      continue;
+    if (first)
+      prefix = name.substr(0, name.rfind('.') + 1);
+    first = false;
+    while (!name.starts_with(prefix))
+      prefix.resize(prefix.size() < 2 ? 0 : prefix.rfind('.', prefix.size() - 2) + 1);
+  }
+  for (std::string &name : names)
+    if (name.starts_with(prefix))
+      name.erase(0, prefix.size());
+  return names;
 }
 
 std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &letters) {
@@ -54,14 +64,13 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
   std::vector<std::string> names;
   for (const PruneLayer &layer : plan.layers)
     names.push_back(layer.name);
-  const size_t common = commonPrefix(names);
+  names = shortNames(std::move(names));
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
     const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
-    table.row({layer.name.substr(common), formatSi(dense.seconds, "s"),
-               formatSi(chosen.seconds, "s"), formatSi(chosen.quantile, "s"),
-               times(dense.seconds, chosen.seconds), formatBytes(chosen.bytes),
-               letters.of(chosen.label)});
+    table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"),
+               formatSi(chosen.quantile, "s"), times(dense.seconds, chosen.seconds),
+               formatBytes(chosen.bytes), letters.of(chosen.label)});
   }
   return table.text(style);
 }
@@ -72,15 +81,14 @@ std::string pipelineTable(const SparsityPlan &plan, const TextStyle &style, Lett
   std::vector<std::string> names;
   for (const DataflowLayer &layer : plan.pipeline->problem.layers)
     names.push_back(layer.name);
-  const size_t common = commonPrefix(names);
+  names = shortNames(std::move(names));
   for (size_t i = 0; i < plan.pipeline->result.stages.size(); ++i) {
     const DataflowStage &stage = plan.pipeline->result.stages[i];
     const DataflowFolding &f = stage.folding;
     const DataflowLimit limit = stage.cycles.limit();
-    table.row({names[i].substr(common), fmt::format("{}", stage.multipliers),
-               fmt::format("{}", f.in * f.groups), fmt::format("{}", f.out),
-               fmt::format("{}", f.fine), fmt::format("{:.1f} %", 100 * stage.busy), name(limit),
-               letters.of(stage.label)});
+    table.row({names[i], fmt::format("{}", stage.multipliers), fmt::format("{}", f.in * f.groups),
+               fmt::format("{}", f.out), fmt::format("{}", f.fine),
+               fmt::format("{:.1f} %", 100 * stage.busy), name(limit), letters.of(stage.label)});
   }
   return table.text(style);
 }
@@ -118,10 +126,14 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                                 [](unsigned option) { return option > 0; });
     lines.add("chosen", fmt::format("zeros in {} of {} layers, for least {}, {}", sparse,
                                     plan.step->layers.size(), plan.objective, proven));
-    lines.add("step", fmt::format("{}, at most {} with confidence {}; dense {}: {} as fast",
-                                  formatSi(sums.seconds, "s"), formatSi(sums.quantile, "s"),
-                                  plan.confidence, formatSi(sums.denseSeconds, "s"),
-                                  times(sums.denseSeconds, sums.seconds)));
+    const std::string gain =
+        sums.seconds == sums.denseSeconds
+            ? "as dense"
+            : fmt::format("dense {}: {} as fast", formatSi(sums.denseSeconds, "s"),
+                          times(sums.denseSeconds, sums.seconds));
+    lines.add("step",
+              fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
+                          formatSi(sums.quantile, "s"), plan.confidence, gain));
     lines.add("rest", fmt::format("{} of it in operations that zeros do not touch",
                                   formatSi(plan.step->otherSeconds, "s")));
     if (sums.denseJoules > 0)

@@ -6,6 +6,7 @@
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -91,9 +92,22 @@ private:
     return true;
   }
 
+  /// Lines of files of measurements are shown as those of descriptions are.
+  void show(const SourceLocation &location) {
+    SourceManager &sources = diags_.sources();
+    if (location.file.empty() || sources.find(location.file))
+      return;
+    if (auto text = llvm::MemoryBuffer::getFile(location.file))
+      sources.add(location.file, (*text)->getBuffer().str());
+  }
+
   bool refuse(const std::vector<Refusal> &refusals) {
-    for (const Refusal &refusal : refusals)
+    for (const Refusal &refusal : refusals) {
+      show(refusal.issue.location);
+      for (const auto &[location, text] : refusal.issue.notes)
+        show(location);
       session_.report(refusal.issue, refusal.help);
+    }
     return false;
   }
 

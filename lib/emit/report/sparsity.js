@@ -3,10 +3,11 @@ const data = JSON.parse(byId("data").textContent);
 const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("th", { scope: "col", class: c }, t))));
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const faster = (dense, now) => (now > 0 ? `${trim(dense / now, 3)} ×` : "–");
-// What all names begin with, up to a point, is left out.
+// What all longer names begin with, up to a point, is left out.
+const long = (data.step ? data.step.layers : data.pipeline.layers).map(l => l.name).filter(n => n.split(".").length > 2);
 const common = names => { let n = names.length ? names[0].lastIndexOf(".") + 1 : 0; for (const name of names) while (n > 0 && name.slice(0, n) !== names[0].slice(0, n)) n = names[0].lastIndexOf(".", n - 2) + 1; return n; };
-const cut = common((data.step ? data.step.layers : data.pipeline.layers).map(l => l.name));
-const short = name => name.slice(cut);
+const prefix = long.length ? long[0].slice(0, common(long)) : "";
+const short = name => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
 const chosenOf = layer => layer.options[layer.chosen];
 const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of weights and their states", throughput: "images a second" }[data.objective];
 const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"]];
@@ -53,7 +54,7 @@ function layersOfStep() {
     const parts = phases.map(([key, color]) => { const part = el("i", { style: `left:${width(left)};width:${width(c[key])};background:var(--${color})`, title: `${words(color)}: ${seconds(c[key])}` }); left += c[key]; return part; });
     byId("layers-bars").append(el("span", { class: l.chosen ? "what chosen" : "what", title: l.name }, short(l.name)),
       el("div", { class: "track", role: "img", "aria-label": `${l.name}: ${seconds(c.time_s)}, dense ${seconds(l.options[0].time_s)}` }, ...parts, el("b", { class: "limit", style: `left:${width(l.options[0].time_s)}` })),
-      el("span", { class: "amounts" }, el("span", {}, seconds(c.time_s)), l.chosen ? el("b", {}, faster(l.options[0].time_s, c.time_s)) : "dense"));
+      el("span", { class: "amounts" }, el("span", {}, seconds(c.time_s)), l.chosen ? el("b", { style: "color:var(--good)" }, faster(l.options[0].time_s, c.time_s)) : "dense"));
   }
   byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · the line is the dense layer");
   byId("layers-hint").classList.add("legend");
@@ -78,7 +79,7 @@ function layersOfPipeline() {
     byId("layers-bars").append(el("span", { class: i === p.binding ? "what chosen" : "what", title: s.layer }, short(s.layer)),
       el("div", { class: "track", role: "img", "aria-label": `${s.layer}: busy ${percent(s.busy)}` }, el("i", { class: i === p.binding ? "chosen" : "own", style: `width:${s.busy * 100}%` }),
         el("b", { class: "limit", style: `left:${Math.min(100, (s.fewest_cycles / p.interval_cycles) * 100)}%` })),
-      el("span", { class: "amounts" }, percent(s.busy), String(s.multipliers)));
+      el("span", { class: "amounts" }, el("span", {}, percent(s.busy)), el("span", {}, String(s.multipliers))));
   byId("layers-hint").textContent = "bars: share of the interval in which a layer works; the line: with multipliers without end; right: multipliers";
   byId("layers-table").append(head([["layer"], ["zeros"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["waits for"]]),
     el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.zeros], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.limit]]))));

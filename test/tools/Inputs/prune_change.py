@@ -1,0 +1,27 @@
+"""prune_change.py prune.json WHAT: a false claim in a choice of zeros."""
+import json
+import sys
+
+path, what = sys.argv[1:]
+document = json.load(open(path))
+if what == "worse":  # the first layer with zeros is dense, and the sums say so
+    problem, answer = document["problem"], document["answer"]
+    i = next(i for i, option in enumerate(answer["choice"]) if option)
+    before, after = (problem["operations"][i]["options"][j] for j in (answer["choice"][i], 0))
+    answer["choice"][i] = 0
+    for key in ("time_ps", "energy_pJ", "bytes", "loss"):
+        answer[key] += after[key] - before[key]
+    answer["slowest_ps"] = answer["value"] = answer["bound"] = answer["time_ps"]
+elif what == "sums":
+    document["answer"]["time_ps"] -= 1
+elif what == "budget":
+    document["problem"]["loss_budget"] = 0
+elif what == "multipliers":
+    document["pipeline"]["stages"][1]["multipliers"] -= 1
+elif what == "interval":
+    document["pipeline"]["multipliers_of_device"] *= 2
+elif what == "missing":
+    del document["answer"]
+elif what == "unknown":
+    document["problem"]["surprise"] = 1
+json.dump(document, open(path, "w"))
