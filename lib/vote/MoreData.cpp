@@ -201,7 +201,8 @@ MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteO
     if (all > 0)
       more.tableRate = Rational(wrong) / Rational(all);
   }
-  more.tableNoneWrong = samplesNeeded(0, required, delta);
+  if (facts.votes.empty()) // else it is known that some are
+    more.tableNoneWrong = samplesNeeded(0, required, delta);
   more.table = samplesNeeded(more.tableRate, required, delta);
   return more;
 }

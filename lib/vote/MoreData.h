@@ -11,8 +11,8 @@ struct MoreData {
   std::optional<Rational> pairs, triples;
   /// So many samples of each rate that was measured, if the rates stay as they were seen.
   std::optional<int64_t> samples;
-  /// A table of so many votes none of which is wrong; the same if as many of them are wrong as in
-  /// the table there is, or else half of what is required.
+  /// A table of so many votes none of which is wrong, where there is no table; the same if as many
+  /// of them are wrong as in the table there is, or else half of what is required.
   std::optional<int64_t> tableNoneWrong, table;
   Rational tableRate; ///< share of wrong votes that `table` supposes
 };

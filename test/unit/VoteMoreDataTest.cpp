@@ -56,6 +56,11 @@ TEST(VoteMoreData, PairsAndTriples) {
   EXPECT_EQ(more.tableRate, ratio(3, 100));
   ASSERT_TRUE(more.table && more.tableNoneWrong);
   EXPECT_LT(*more.tableNoneWrong, *more.table);
+  // Votes that were seen wrong are not supposed to be right.
+  ErrorFacts seen;
+  seen.alone = facts.alone;
+  seen.votes = {{0, 96}, {3, 4}};
+  EXPECT_FALSE(moreData(seen, ratio(6, 100), {}).tableNoneWrong);
   // Five members with pairs: 10 q / 3; three of five wrong at once at most so often.
   facts = equal(5, ratio(1, 10), ratio(1, 50));
   EXPECT_EQ(strongest(facts, {}).value(), ratio(2, 30));

@@ -1,6 +1,7 @@
 // Cycles of products with zeros: published figures, and arrays stepped over every mask of small
 // operands.
 #include "lib/prune/Cycles.h"
+#include "test/unit/ZerosProducts.h"
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
@@ -9,61 +10,9 @@
 #include <random>
 
 using namespace accord;
+using namespace accord::test;
 
 namespace {
-
-ZeroPattern unstructured(double density, bool independent = false) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Unstructured;
-  p.density = density;
-  p.independent = independent;
-  return p;
-}
-
-ZeroPattern structured(int64_t kept, int64_t of) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Structured;
-  p.kept = kept;
-  p.of = of;
-  return p;
-}
-
-SparseFormat bitmask() {
-  SparseFormat f;
-  f.kind = SparseFormat::Kind::Bitmask;
-  return f;
-}
-
-SparseCore skipping(int64_t tile, int64_t slots, int64_t lanes) {
-  SparseCore core;
-  core.stationary.mode = core.streaming.mode = ZeroUse::Mode::Skip;
-  core.tile = tile;
-  core.slots = slots;
-  core.lanes = lanes;
-  return core;
-}
-
-SparseProduct product(int64_t rows, int64_t columns, int64_t depth, const ZeroPattern &stationary,
-                      const ZeroPattern &streaming = {}) {
-  SparseProduct p;
-  p.rows = rows;
-  p.columns = columns;
-  p.depth = depth;
-  p.stationary = stationary;
-  p.streaming = streaming;
-  p.stationaryFormat = p.streamingFormat = bitmask();
-  return p;
-}
-
-ProductCycles cycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array = {},
-                     double confidence = 0.95) {
-  auto found = productCycles(p, core, array, confidence);
-  if (auto *issue = std::get_if<Issue>(&found)) {
-    ADD_FAILURE() << issue->message;
-    return {};
-  }
-  return std::get<ProductCycles>(found);
-}
 
 /// The core of 1,024 multipliers behind 42 words a cycle, that keeps 16 of each tile of the
 /// reduction.

@@ -1,59 +1,16 @@
 // Arrays stepped over every mask of small operands: means to the digit, deviations and quantiles
 // that hold.
 #include "lib/prune/Cycles.h"
+#include "test/unit/ZerosProducts.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 
 using namespace accord;
+using namespace accord::test;
 
 namespace {
-
-ZeroPattern unstructured(double density, bool independent = false) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Unstructured;
-  p.density = density;
-  p.independent = independent;
-  return p;
-}
-
-SparseFormat bitmask() {
-  SparseFormat f;
-  f.kind = SparseFormat::Kind::Bitmask;
-  return f;
-}
-
-SparseCore skipping(int64_t tile, int64_t slots, int64_t lanes) {
-  SparseCore core;
-  core.stationary.mode = core.streaming.mode = ZeroUse::Mode::Skip;
-  core.tile = tile;
-  core.slots = slots;
-  core.lanes = lanes;
-  return core;
-}
-
-SparseProduct product(int64_t rows, int64_t columns, int64_t depth, const ZeroPattern &stationary,
-                      const ZeroPattern &streaming = {}) {
-  SparseProduct p;
-  p.rows = rows;
-  p.columns = columns;
-  p.depth = depth;
-  p.stationary = stationary;
-  p.streaming = streaming;
-  p.stationaryFormat = p.streamingFormat = bitmask();
-  return p;
-}
-
-ProductCycles cycles(const SparseProduct &p, const SparseCore &core, const ProductArray &array = {},
-                     double confidence = 0.95) {
-  auto found = productCycles(p, core, array, confidence);
-  if (auto *issue = std::get_if<Issue>(&found)) {
-    ADD_FAILURE() << issue->message;
-    return {};
-  }
-  return std::get<ProductCycles>(found);
-}
 
 using Mask = std::vector<std::vector<bool>>; // by output, then along the reduction
 

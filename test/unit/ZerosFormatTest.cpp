@@ -1,5 +1,6 @@
 // Sizes of what is stored: published shares, and tensors written out element by element.
 #include "lib/prune/Format.h"
+#include "test/unit/ZerosPatterns.h"
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -7,27 +8,12 @@
 #include <random>
 
 using namespace accord;
+using namespace accord::test;
 
 namespace {
 
 using Kind = SparseFormat::Kind;
 using Mask = std::vector<std::vector<bool>>;
-
-ZeroPattern unstructured(double density, bool independent = false) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Unstructured;
-  p.density = density;
-  p.independent = independent;
-  return p;
-}
-
-ZeroPattern structured(int64_t kept, int64_t of) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Structured;
-  p.kept = kept;
-  p.of = of;
-  return p;
-}
 
 SparseFormat format(Kind kind, int64_t coordinateBits = 16) {
   SparseFormat f;

@@ -1,5 +1,6 @@
 // Counts of non-zeros in tiles, against enumeration of all masks and against Boost.Math.
 #include "lib/prune/Occupancy.h"
+#include "test/unit/ZerosPatterns.h"
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/hypergeometric.hpp>
@@ -8,27 +9,12 @@
 #include <numeric>
 
 using namespace accord;
+using namespace accord::test;
 
 namespace {
 
 using Bits = std::vector<bool>;
 using Histogram = std::vector<double>;
-
-ZeroPattern unstructured(double density, bool independent = false) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Unstructured;
-  p.density = density;
-  p.independent = independent;
-  return p;
-}
-
-ZeroPattern structured(int64_t kept, int64_t of) {
-  ZeroPattern p;
-  p.kind = ZeroPattern::Kind::Structured;
-  p.kept = kept;
-  p.of = of;
-  return p;
-}
 
 ZeroPattern blocks(int64_t rows, int64_t columns, double density, bool independent = false) {
   ZeroPattern p = unstructured(density, independent);

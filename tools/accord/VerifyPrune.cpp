@@ -1,42 +1,28 @@
 #include "tools/accord/VerifyPrune.h"
 #include "lib/emit/DataflowJson.h"
 #include "lib/emit/Sparsity.h"
-#include "lib/support/JsonParse.h"
 #include "lib/verify/Dataflow.h"
+#include "tools/accord/AnswerFile.h"
 #include "tools/accord/Session.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <fmt/format.h>
 
 namespace accord {
 
-bool holdsSparsity(const std::string &path) {
-  return llvm::sys::fs::is_directory(path)
-             ? llvm::sys::fs::exists(path + "/" + kSparsityFile)
-             : llvm::sys::path::filename(path) == kSparsityFile && llvm::sys::fs::exists(path);
-}
+bool holdsSparsity(const std::string &path) { return holdsAnswer(path, kSparsityFile); }
 
 std::optional<Verification> verifySparsity(const std::string &path, bool json) {
-  const std::string file = llvm::sys::fs::is_directory(path) ? path + "/" + kSparsityFile : path;
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer) {
-    refuse(Code::CannotRead,
-           fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json,
-           "verify");
+  auto answer = readAnswer(path, kSparsityFile, json, "verify");
+  if (!answer)
     return std::nullopt;
-  }
+  const auto &[file, document] = *answer;
   auto wrong = [&](const std::string &message) {
     refuse(Code::BadPlan, message, json, "verify");
     return std::nullopt;
   };
-  auto document = parseJson((*buffer)->getBuffer(), file);
-  if (!document)
-    return wrong(llvm::toString(document.takeError()));
   SelectionProof proof;
   llvm::json::Path::Root root("prune");
   const llvm::json::Value *pipeline =
-      document->getAsObject() ? document->getAsObject()->get("pipeline") : nullptr;
+      document.getAsObject() ? document.getAsObject()->get("pipeline") : nullptr;
   bool read = false;
   std::string unfit;
   if (pipeline) {
@@ -49,7 +35,7 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   } else {
     SelectionProblem problem;
     SelectionResult result;
-    read = readSelection(*document, problem, result, root);
+    read = readSelection(document, problem, result, root);
     unfit = read ? check(problem) : "";
     if (read && unfit.empty())
       proof = verify(problem, result);

@@ -1,13 +1,10 @@
 #include "tools/accord/VerifyVote.h"
 #include "lib/emit/Ensemble.h"
-#include "lib/support/JsonParse.h"
 #include "lib/verify/Members.h"
 #include "lib/verify/MembersLost.h"
 #include "lib/verify/Vote.h"
+#include "tools/accord/AnswerFile.h"
 #include "tools/accord/Session.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -136,38 +133,21 @@ private:
   std::set<std::vector<unsigned>> tight_, none_;
 };
 
-std::string fileOf(const std::string &path) {
-  return llvm::sys::fs::is_directory(path) ? path + "/" + kVoteFile : path;
-}
-
 } // namespace
 
-bool holdsVote(const std::string &path) {
-  return llvm::sys::fs::is_directory(path)
-             ? llvm::sys::fs::exists(path + "/" + kVoteFile)
-             : llvm::sys::path::filename(path) == kVoteFile && llvm::sys::fs::exists(path);
-}
+bool holdsVote(const std::string &path) { return holdsAnswer(path, kVoteFile); }
 
 std::optional<Verification> verifyVote(const std::string &path, bool json) {
-  std::string file = fileOf(path);
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer) {
-    refuse(Code::CannotRead,
-           fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json,
-           "verify");
+  auto answer = readAnswer(path, kVoteFile, json, "verify");
+  if (!answer)
     return std::nullopt;
-  }
-  auto wrong = [&](const std::string &message) {
-    refuse(Code::BadPlan, message, json, "verify");
-    return std::nullopt;
-  };
-  auto document = parseJson((*buffer)->getBuffer(), file);
-  if (!document)
-    return wrong(llvm::toString(document.takeError()));
   EnsemblePlan plan;
   llvm::json::Path::Root root("vote");
-  if (!readEnsemble(*document, plan, root))
-    return wrong(fmt::format("{}: {}", file, llvm::toString(root.getError())));
+  if (!readEnsemble(answer->document, plan, root)) {
+    refuse(Code::BadPlan, fmt::format("{}: {}", answer->file, llvm::toString(root.getError())),
+           json, "verify");
+    return std::nullopt;
+  }
   return VoteProver(plan).run();
 }
 

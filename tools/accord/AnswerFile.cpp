@@ -1,0 +1,35 @@
+#include "tools/accord/AnswerFile.h"
+#include "lib/support/JsonParse.h"
+#include "tools/accord/Session.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
+
+namespace accord {
+
+bool holdsAnswer(const std::string &path, const std::string &name) {
+  return llvm::sys::fs::is_directory(path)
+             ? llvm::sys::fs::exists(path + "/" + name)
+             : llvm::sys::path::filename(path) == name && llvm::sys::fs::exists(path);
+}
+
+std::optional<AnswerFile> readAnswer(const std::string &path, const std::string &name, bool json,
+                                     const char *command) {
+  std::string file = llvm::sys::fs::is_directory(path) ? path + "/" + name : path;
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer) {
+    refuse(Code::CannotRead,
+           fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()), json,
+           command);
+    return std::nullopt;
+  }
+  auto document = parseJson((*buffer)->getBuffer(), file);
+  if (!document) {
+    refuse(Code::BadPlan, llvm::toString(document.takeError()), json, command);
+    return std::nullopt;
+  }
+  return AnswerFile{std::move(file), std::move(*document)};
+}
+
+} // namespace accord
