@@ -66,7 +66,6 @@ json::Value toJson(const PruneOption &option) {
                       {"energy_J", option.joules},
                       {"energy_quantile_J", option.quantileJoules},
                       {"bytes", option.bytes},
-                      {"bytes_quantile", option.quantileBytes},
                       {"metadata_bytes", option.metadata},
                       {"bound", jsonString(option.bound)},
                       {"loss", option.loss.print()}};

@@ -287,35 +287,27 @@ private:
       if (id == of.of.forward)
         option.bound = part.mean.bound;
     }
-    if (first)
-      if (auto issue = keep(of, w, option))
-        return *issue;
+    if (first) {
+      auto dense =
+          layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, plan_.confidence);
+      const auto *all = std::get_if<LayerCost>(&dense);
+      keep(of, w, all && all->weights.value > 0 ? cost.weights / all->weights : 1, option);
+    }
     return option;
   }
 
-  /// Weights, their gradients and the optimizer's states.
-  std::optional<Issue> keep(const Layer &of, const Zeros &w, PruneOption &option) const {
-    double weights = 1, mostWeights = 1, rest = 1;
-    if (!w.dense) {
-      const OperandShape shape{of.product.columns, of.product.depth};
-      auto stored =
-          storedBits(w.of.pattern, w.of.format, shape, of.product.stationaryBits, plan_.confidence);
-      if (auto *issue = std::get_if<Issue>(&stored))
-        return *issue;
-      const auto &bits = std::get<StoredBits>(stored);
-      weights = bits.mean / bits.dense, mostWeights = bits.quantile / bits.dense;
-      if (auto share = updateShare(w.of.pattern, shape); std::holds_alternative<double>(share))
+  /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
+  /// core leaves in memory, at the confidence.
+  void keep(const Layer &of, const Zeros &w, double kept, PruneOption &option) const {
+    double rest = 1;
+    if (!w.dense)
+      if (auto share = updateShare(w.of.pattern, of.of.weights);
+          std::holds_alternative<double>(share))
         rest = std::get<double>(share);
-    }
-    for (const Resident &resident : search_.graph.residents) {
-      if (resident.name != of.parameter)
-        continue;
-      const auto bytes = static_cast<double>(resident.bytes);
-      const bool isWeights = resident.category == Category::Weights;
-      option.bytes += bytes * (isWeights ? weights : rest);
-      option.quantileBytes += bytes * (isWeights ? mostWeights : rest);
-    }
-    return std::nullopt;
+    for (const Resident &resident : search_.graph.residents)
+      if (resident.name == of.parameter)
+        option.bytes += static_cast<double>(resident.bytes) *
+                        (resident.category == Category::Weights ? kept : rest);
   }
 
   std::string labelOf(const Zeros &w, const Zeros &a, const Zeros &g, bool formats) const {
@@ -348,7 +340,7 @@ private:
 
   double worth(const PruneOption &option) const {
     return plan_.problem.objective == SelectionObjective::Energy   ? option.quantileJoules
-           : plan_.problem.objective == SelectionObjective::Memory ? option.quantileBytes
+           : plan_.problem.objective == SelectionObjective::Memory ? option.bytes
                                                                    : option.quantile;
   }
 
@@ -372,10 +364,10 @@ private:
           other = &option;
       for (const PruneOption &option : layer.options) {
         const bool sparse = &option != &layer.options.front();
-        operation.options.push_back(
-            {best[option.zeros] == &option ? option.zeros : option.label,
-             whole(option.quantile * 1e12, sparse), whole(option.quantileJoules * 1e12, sparse),
-             whole(option.quantileBytes, sparse), lossUnits(option.loss), sparse});
+        operation.options.push_back({best[option.zeros] == &option ? option.zeros : option.label,
+                                     whole(option.quantile * 1e12, sparse),
+                                     whole(option.quantileJoules * 1e12, sparse),
+                                     whole(option.bytes, sparse), lossUnits(option.loss), sparse});
       }
       plan_.problem.operations.push_back(std::move(operation));
     }

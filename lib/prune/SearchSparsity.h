@@ -24,11 +24,11 @@ struct PruneOption {
   double seconds = 0, quantile = 0; ///< mean; not exceeded with the confidence asked for
   double forward = 0, dataGradient = 0, weightGradient = 0, update = 0; ///< parts of `seconds`
   double joules = 0, quantileJoules = 0;
-  double bytes = 0, quantileBytes = 0; ///< weights with their gradients and optimizer states
-  double metadata = 0;                 ///< bytes a step that say where values belong
-  std::string bound;                   ///< what limits the forward product
-  Rational loss = 0;                   ///< of the metric, as far as it counts here
-  std::vector<SourceLocation> lines;   ///< of files that show it
+  double bytes = 0;    ///< weights with their gradients and optimizer states, at the confidence
+  double metadata = 0; ///< bytes a step that say where values belong
+  std::string bound;   ///< what limits the forward product
+  Rational loss = 0;   ///< of the metric, as far as it counts here
+  std::vector<SourceLocation> lines; ///< of files that show it
 };
 
 struct PruneLayer {

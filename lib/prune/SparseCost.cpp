@@ -239,6 +239,14 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   fill(both.streaming, operands.streaming, product->streaming, product->rows,
        product->streamingBits);
   SparseCore sparse = *core.sparse;
+  // What is made for N:M reads nothing else: other patterns and formats are dense to it.
+  for (auto [operand, use] : {std::pair(&both.stationary, &sparse.stationary),
+                              std::pair(&both.streaming, &sparse.streaming)}) {
+    const ZeroPattern &stored = zerosOf(operand->of, zeros).pattern;
+    if (use->of > 0 && (operand->format.kind != SparseFormat::Kind::Structured ||
+                        (!takes(*use, stored) && !takes(*use, transposed(stored)))))
+      operand->format = SparseFormat{};
+  }
   if (auto issue = addStored(both.stationary, sparse.stationary, confidence))
     return *issue;
   if (auto issue = addStored(both.streaming, sparse.streaming, confidence))

@@ -7,7 +7,7 @@ document = json.load(open(sys.argv[1]))
 step, problem, answer = document["step"], document["problem"], document["answer"]
 layers = step["layers"]
 assert layers, "no layer"
-metric = {"step_time": "time_quantile_s", "energy": "energy_quantile_J", "memory": "bytes_quantile"}[document["objective"]]
+metric = {"step_time": "time_quantile_s", "energy": "energy_quantile_J", "memory": "bytes"}[document["objective"]]
 
 for layer in layers:
     for option in layer["options"]:
