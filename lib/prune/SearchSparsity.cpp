@@ -300,7 +300,7 @@ private:
   /// core leaves in memory, at the confidence.
   void keep(const Layer &of, const Zeros &w, double kept, PruneOption &option) const {
     double rest = 1;
-    if (!w.dense)
+    if (!w.dense && w.of.format.kind != SparseFormat::Kind::Dense)
       if (auto share = updateShare(w.of.pattern, of.of.weights);
           std::holds_alternative<double>(share))
         rest = std::get<double>(share);

@@ -148,7 +148,8 @@ std::variant<SparseCost, Issue> updateCost(const Operation &op, const Machine &m
   OperandShape shape{1 << 20, 1 << 20};
   if (p.kind == ZeroPattern::Kind::Mask && !p.mask.empty())
     shape = {static_cast<int64_t>(p.mask.size()), static_cast<int64_t>(p.mask.front().size())};
-  if (p.kind == ZeroPattern::Kind::Banded)
+  // Zeros that are stored are updated as all others.
+  if (p.kind == ZeroPattern::Kind::Banded || zeros.weights.format.kind == SparseFormat::Kind::Dense)
     return asDense(dense);
   auto share = updateShare(p, shape);
   if (auto *issue = std::get_if<Issue>(&share))

@@ -201,7 +201,11 @@ void addPrune(CLI::App &app, int &status) {
       "saves");
   addProgramOptions(*command, *options);
   command->add_option("--confidence", *confidence, "Of times and memory that are not exceeded")
-      ->check(CLI::Range(0.5, 0.999999));
+      ->check([](const std::string &text) { // a range lets NaN pass
+        double value = 0;
+        bool fits = !llvm::StringRef(text).getAsDouble(value) && value >= 0.5 && value < 1;
+        return fits ? std::string() : "expected at least 0.5 and below 1, found " + text;
+      });
   command
       ->add_option("-o,--output", options->output,
                    "Folder for prune.json, sparsity.mlir and report.html")
