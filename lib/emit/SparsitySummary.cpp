@@ -15,6 +15,12 @@ std::string shareText(const Rational &share) {
   return fmt::format("{:.6g} %", (share * Rational(100'000'000)).floor().toDouble() / 1e6);
 }
 
+std::string objectiveText(const std::string &objective) {
+  return objective == "step_time" ? "step time"
+         : objective == "memory"  ? "memory of weights and their states"
+                                  : objective;
+}
+
 std::string times(double dense, double now) {
   return now > 0 && now != dense ? fmt::format("{:.3g} times", dense / now) : "-";
 }
@@ -70,7 +76,7 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
     const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
     table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"),
                formatSi(chosen.quantile, "s"), times(dense.seconds, chosen.seconds),
-               formatBytes(chosen.bytes), letters.of(chosen.label)});
+               chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-", letters.of(chosen.label)});
   }
   return table.text(style);
 }
@@ -113,7 +119,10 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                             const TextStyle &style) {
   Lines lines(style);
   Letters letters;
-  lines.text = inked(style, Ink::Bold, plan.training) + " on " + plan.machine + "\n";
+  lines.text =
+      inked(style, Ink::Bold, plan.training) + " on " + plan.machine +
+      (plan.step ? fmt::format(": {} samples, micro-batch {}\n", plan.batch, plan.microbatch)
+                 : ": images one behind the other\n");
   const SelectionResult &selected = plan.selection();
   const std::string proven =
       selected.proven() ? "proven best of all choices"
@@ -124,8 +133,9 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     letters.addTo(lines);
     auto sparse = std::count_if(selected.choice.begin(), selected.choice.end(),
                                 [](unsigned option) { return option > 0; });
-    lines.add("chosen", fmt::format("zeros in {} of {} layers, for least {}, {}", sparse,
-                                    plan.step->layers.size(), plan.objective, proven));
+    lines.add("chosen",
+              fmt::format("zeros in {} of {} layers, for least {}, {}", sparse,
+                          plan.step->layers.size(), objectiveText(plan.objective), proven));
     const std::string gain =
         sums.seconds == sums.denseSeconds
             ? "as dense"

@@ -139,14 +139,6 @@ private:
     for (const std::string &input : found.inputs)
       if (!llvm::is_contained(text.inputs, input))
         text.inputs.push_back(input);
-    for (size_t k = 0; k < counts.size(); ++k) { // alone, as the table of votes may show it
-      std::vector<unsigned> alone(counts.size(), 0);
-      alone[k] = 1;
-      auto single =
-          counts[k] ? guaranteed(factsOf(plan.facts, alone), optionsOf(alone)) : std::nullopt;
-      if (single && *single < text.single)
-        text.single = *single;
-    }
     for (const VoteBound &bound : found.bounds)
       text.bounds.emplace_back(describe(bound.kind).name, bound.claim.value);
     return text;
