@@ -29,6 +29,7 @@ struct Layer {
   PrunedLayer of;
   OperationProduct product;
   std::string parameter;
+  std::vector<OperationId> exchanges = {}; ///< of its gradients, with other devices
 };
 
 /// By what updates it, as values inside of a repeat have no names of their own; a parameter that
@@ -55,6 +56,10 @@ std::vector<Layer> layersOf(const WorkGraph &graph) {
     auto product = productOf(graph, op);
     std::string parameter = parameterOf(graph, layer, op.operands[product->stationary]);
     layers.push_back({std::move(layer), *product, std::move(parameter)});
+    for (OperationId id = 0; id < graph.operations.size(); ++id)
+      if (graph.operations[id].exchange && llvm::StringRef(graph.operations[id].name)
+                                               .starts_with(layers.back().parameter + ".gradient."))
+        layers.back().exchanges.push_back(id);
   }
   return layers;
 }
@@ -162,7 +167,10 @@ private:
     std::erase_if(of.of.operations, [&](OperationId id) {
       return !counts(id) || (!first && search_.graph.operations[id].phase == Phase::Update);
     });
-    touched_.insert(touched_.end(), of.of.operations.begin(), of.of.operations.end());
+    if (!first || !search_.exchange || request_.forwardOnly)
+      of.exchanges.clear();
+    for (const auto *operations : {&of.of.operations, &of.exchanges})
+      touched_.insert(touched_.end(), operations->begin(), operations->end());
     layer.uses = usesOf(of);
     auto dense = optionOf(of, first, {}, {}, {});
     if (auto *issue = std::get_if<Issue>(&dense))
@@ -287,6 +295,15 @@ private:
       if (id == of.of.forward)
         option.bound = part.mean.bound;
     }
+    for (OperationId id : of.exchanges) {
+      const OperationCost &exchanged = search_.costs.operations[id];
+      const double share = shareOfStates(of, w);
+      const auto times = static_cast<double>(search_.graph.executions(id));
+      option.exchange += times * (share < 1 ? search_.exchange(id, share) : exchanged.time.value);
+      option.joules += times * exchanged.energy.value;
+      option.quantileJoules += times * exchanged.energy.value;
+    }
+    option.seconds += option.exchange, option.quantile += option.exchange;
     if (first) {
       auto dense =
           layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, plan_.confidence);
@@ -296,14 +313,19 @@ private:
     return option;
   }
 
+  /// Share of gradients, of their exchange, and of the optimizer's states that zeros of weights
+  /// leave: those that are stored are as all others.
+  double shareOfStates(const Layer &of, const Zeros &w) const {
+    if (w.dense || w.of.format.kind == SparseFormat::Kind::Dense)
+      return 1;
+    auto share = updateShare(w.of.pattern, of.of.weights);
+    return std::holds_alternative<double>(share) ? std::get<double>(share) : 1;
+  }
+
   /// Weights, their gradients and the optimizer's states; `kept` is the share of weights that the
   /// core leaves in memory, at the confidence.
   void keep(const Layer &of, const Zeros &w, double kept, PruneOption &option) const {
-    double rest = 1;
-    if (!w.dense && w.of.format.kind != SparseFormat::Kind::Dense)
-      if (auto share = updateShare(w.of.pattern, of.of.weights);
-          std::holds_alternative<double>(share))
-        rest = std::get<double>(share);
+    const double rest = shareOfStates(of, w);
     for (const Resident &resident : search_.graph.residents)
       if (resident.name == of.parameter)
         option.bytes += static_cast<double>(resident.bytes) *

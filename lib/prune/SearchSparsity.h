@@ -4,8 +4,12 @@
 #include "lib/model/SparsityRequest.h"
 #include "lib/prune/Evidence.h"
 #include "lib/prune/SparseCost.h"
+#include <functional>
 
 namespace accord {
+
+/// Seconds of an operation that exchanges gradients where this share of them is exchanged.
+using ExchangeOf = std::function<double(OperationId, double share)>;
 
 struct SparsitySearch {
   const SparsityRequest &request;
@@ -13,6 +17,7 @@ struct SparsitySearch {
   const Machine &machine;
   const Costs &costs;
   const std::vector<AccuracyFile> &files; ///< that `accuracy` and `sensitivity` name
+  ExchangeOf exchange = nullptr;          ///< null: one device
 };
 
 /// What one layer takes with some zeros: sums over all executions of its products in a step, and of
@@ -22,7 +27,8 @@ struct PruneOption {
   std::string zeros;            ///< the same without formats: "weights nm(2, 4)"
   std::string format, encoding; ///< of weights; MLIR's `#sparse_tensor.encoding`, empty if dense
   double seconds = 0, quantile = 0; ///< mean; not exceeded with the confidence asked for
-  double forward = 0, dataGradient = 0, weightGradient = 0, update = 0; ///< parts of `seconds`
+  double forward = 0, dataGradient = 0, weightGradient = 0, update = 0,
+         exchange = 0; ///< parts of `seconds`
   double joules = 0, quantileJoules = 0;
   double bytes = 0;    ///< weights with their gradients and optimizer states, at the confidence
   double metadata = 0; ///< bytes a step that say where values belong

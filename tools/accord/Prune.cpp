@@ -1,4 +1,5 @@
 // accord prune: which zeros each layer of a training should have.
+#include "lib/cost/Estimate.h"
 #include "lib/emit/JsonText.h"
 #include "lib/emit/Sparsity.h"
 #include "lib/support/Version.h"
@@ -9,7 +10,9 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace accord {
 namespace {
@@ -111,18 +114,47 @@ private:
     return false;
   }
 
+  /// What operations take where this share of all gradients is exchanged; nothing if that cannot be
+  /// priced.
+  Costs exchangedAt(double share, const Plan &plan) {
+    WorkGraph graph = plan.graph;
+    auto part = [share](int64_t whole) {
+      return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * share));
+    };
+    for (Operation &op : graph.operations)
+      if (op.exchange && llvm::StringRef(op.name).contains(".gradient.")) {
+        op.exchange->payload = part(op.exchange->payload);
+        op.bytesRead = part(op.bytesRead), op.bytesWritten = part(op.bytesWritten);
+      }
+    const SingleDeviceRequest request = session_.request();
+    EstimateOptions options;
+    options.costModel = options_.costModel;
+    options.fabric = request.fabric, options.axes = request.axes;
+    auto costs = estimate(graph, plan.machine, options);
+    auto *priced = std::get_if<Costs>(&costs);
+    return priced ? std::move(*priced) : Costs{};
+  }
+
   bool step(WorkGraph work, const std::vector<AccuracyFile> &files) {
     auto costed = session_.planFor(std::move(work));
     if (!costed)
       return false;
-    auto found = searchSparsity({request_, costed->graph, costed->machine, costed->costs, files});
+    std::map<double, Costs> exchanged; // by share of all gradients
+    auto exchange = [&](OperationId id, double share) {
+      auto [known, isNew] = exchanged.try_emplace(share);
+      if (isNew)
+        known->second = exchangedAt(share, *costed);
+      return id < known->second.operations.size() ? known->second.operations[id].time.value
+                                                  : costed->costs.operations[id].time.value;
+    };
+    auto found = searchSparsity({request_, costed->graph, costed->machine, costed->costs, files,
+                                 session_.cluster() ? ExchangeOf(exchange) : nullptr});
     if (auto *refused = std::get_if<std::vector<Refusal>>(&found))
       return refuse(*refused);
     plan_.step = std::move(std::get<PrunePlan>(found));
     const std::vector<std::string> &assumed = costed->costs.assumptions;
     plan_.assumptions.insert(plan_.assumptions.end(), assumed.begin(), assumed.end());
-    plan_.assumptions.push_back("operations run one after the other; gradients are exchanged and "
-                                "activations kept whole");
+    plan_.assumptions.push_back("operations run one after the other; activations are kept whole");
     return true;
   }
 

@@ -10,7 +10,7 @@ const prefix = long.length ? long[0].slice(0, common(long)) : "";
 const short = name => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
 const chosenOf = layer => layer.options[layer.chosen];
 const metricWord = { step_time: "step time", energy: "energy of a step", memory: "memory of weights and their states", throughput: "images a second" }[data.objective];
-const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"]];
+const phases = [["forward_s", "forward"], ["data_gradient_s", "data_gradient"], ["weight_gradient_s", "weight_gradient"], ["update_s", "update"], ["exchange_s", "communication"]];
 
 function tile(label, value, unit, note) {
   return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)), el("div", { class: "note" }, note));
@@ -64,7 +64,7 @@ function layersOfStep() {
   byId("options-layer").append(...layers.map((l, i) => el("option", { value: String(i) }, l.name)));
   const show = () => {
     const l = layers[Number(byId("options-layer").value)];
-    byId("options-table").replaceChildren(head([["option"], ["forward", "n"], ["data gradient", "n"], ["weight gradient", "n"], ["update", "n"], ["sum", "n"], ["at most", "n"], ["energy", "n"], ["weights and states", "n"], ["loss", "n"], [""]]),
+    byId("options-table").replaceChildren(head([["option"], ["forward", "n"], ["data gradient", "n"], ["weight gradient", "n"], ["update", "n"], ["exchange", "n"], ["sum", "n"], ["at most", "n"], ["energy", "n"], ["weights and states", "n"], ["loss", "n"], [""]]),
       el("tbody", {}, ...l.options.map((o, i) => line([[o.label], ...phases.map(([key]) => [seconds(o[key]), "n"]), [seconds(o.time_s), "n"], [seconds(o.time_quantile_s), "n"], [o.energy_J > 0 ? si(o.energy_J, "J") : "–", "n"], [bytes(o.bytes), "n"], [o.loss, "n"], [i === l.chosen ? "chosen" : o.time_quantile_s > l.options[0].time_s * (1 + 1e-9) ? "slower than dense" : ""]]))));
     byId("options-hint").textContent = l.uses;
   };
