@@ -250,8 +250,13 @@ private:
     out.dense = densest ? limitOf(densest) : Rational(0);
     Rational above = out.dense; // of the dense network, for losses of layers that are summed
     if (basis->level == EvidenceLevel::Sums && densest)
-      above = out.confidence > 0 ? upperLimit(densest->right, densest->samples, delta())
-                                 : densest->share;
+      // Shares that are no whole number of answers are rounded up here: a higher accuracy of the
+      // dense network makes losses larger.
+      above =
+          out.confidence > 0
+              ? upperLimit((densest->share * Rational(densest->samples)).ceil().toInt64().value(),
+                           densest->samples, delta())
+              : densest->share;
     std::map<std::string, std::string> first; // operation of a group whose loss counts
     for (size_t i = 0; i < questions.size(); ++i) {
       AccuracyAnswer &answer = out.answers[i];

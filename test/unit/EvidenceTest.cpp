@@ -195,6 +195,25 @@ TEST(Evidence, LossesOfLayersCountOnceForAllThatWereMeasuredTogether) {
   }
 }
 
+TEST(Evidence, AShareBetweenTwoNumbersOfAnswersLosesNoLessThanEither) {
+  auto loss = [](const std::string &text, int64_t samples) {
+    AccuracyEvidence e =
+        judged(text, request(0.3, 0.95, 1), {ask("head", {"unstructured(0.5)"})}, samples);
+    EXPECT_EQ(e.level, EvidenceLevel::Sums);
+    return e.answers[0].loss;
+  };
+  auto counted = [&](int64_t right) {
+    return loss(fmt::format("layer,pattern,density,right,samples\n,dense,1,{},1000\n"
+                            "head,unstructured,0.5,700,1000\n",
+                            right),
+                0);
+  };
+  Rational between =
+      loss("layer,pattern,density,top1\n,dense,1,0.7685\nhead,unstructured,0.5,0.7\n", 1000);
+  EXPECT_LT(counted(768), counted(769));
+  EXPECT_EQ(between, counted(769));
+}
+
 TEST(Evidence, WholeConfigurationsBindAllOperationsToOneOption) {
   const char *text = "layer,pattern,right,samples\n,dense,76,100\n,\"nm(2, 4)\",75,100\n"
                      "a,\"nm(2, 4)\",76,100\n";
