@@ -2,26 +2,6 @@
 
 namespace accord {
 
-uint64_t MiningRandom::next() {
-  uint64_t z = state_ += 0x9e3779b97f4a7c15ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
-uint64_t MiningRandom::below(uint64_t n) {
-  if (!n)
-    return 0;
-  uint64_t uneven = (UINT64_MAX % n + 1) % n; // so many numbers at the top would favour the first
-  for (;;) {
-    uint64_t drawn = next();
-    if (drawn <= UINT64_MAX - uneven)
-      return drawn % n;
-  }
-}
-
-double MiningRandom::unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
 Design MiningRandom::design(const std::vector<DesignParameter> &parameters) {
   Design drawn;
   drawn.reserve(parameters.size());

@@ -1,21 +1,15 @@
-// Seeded choices that are the same on every machine (std:: distributions are not).
+// Seeded choices of designs, the same on every machine.
 #pragma once
 #include "lib/model/Design.h"
+#include "lib/support/SplitMix.h"
 #include <optional>
 
 namespace accord {
 
-class MiningRandom {
+class MiningRandom : public SplitMix {
 public:
-  explicit MiningRandom(uint64_t seed) : state_(seed) {}
-  uint64_t next(); ///< splitmix64 (Steele et al., OOPSLA 2014)
-  /// 0 .. n-1, evenly; 0 if n is 0.
-  uint64_t below(uint64_t n);
-  double unit(); ///< [0, 1)
+  using SplitMix::SplitMix;
   Design design(const std::vector<DesignParameter> &parameters);
-
-private:
-  uint64_t state_;
 };
 
 /// 0 .. size-1 in an order that looks random, each once: a Feistel network with cycle walking

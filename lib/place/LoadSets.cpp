@@ -1,4 +1,5 @@
 #include "lib/place/LoadSets.h"
+#include "lib/support/SplitMix.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -147,14 +148,9 @@ public:
   Search(const LoadGraph &graph, const StageRules &rules, int64_t limit, const SetLimits &limits)
       : graph(graph), rules(rules), limits(limits), room(graph, rules, limit), limit(room.limit),
         stage(graph), cut(graph), ready(graph.nodes.size()) {
-    uint64_t seed = 0x9E3779B97F4A7C15;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      seed += 0x9E3779B97F4A7C15; // splitmix64
-      uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-      z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-      keys.push_back(z ^ (z >> 31));
-    }
+    SplitMix random(0x9E3779B97F4A7C15);
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      keys.push_back(random.next());
     table.assign(1024, kNone);
   }
 

@@ -1,4 +1,5 @@
 #include "lib/place/PlaceSpace.h"
+#include "lib/support/SplitMix.h"
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -68,12 +69,7 @@ Sums times(Sums a, int64_t n) {
   return a;
 }
 
-uint64_t scatter(uint64_t x) { // splitmix64: classes get unrelated summands
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+uint64_t scatter(uint64_t x) { return SplitMix(x).next(); } // classes get unrelated summands
 
 } // namespace
 

@@ -23,6 +23,21 @@ double logMoment(const Occupancy &cycles, double s) {
 
 } // namespace
 
+PieceExtent pieceOf(const ZeroPattern &p) {
+  switch (p.kind) {
+  case ZeroPattern::Kind::Structured:
+    if (p.transposable)
+      return {p.of, p.of};
+    return p.along == ZeroPattern::Along::Output ? PieceExtent{p.of, 1} : PieceExtent{1, p.of};
+  case ZeroPattern::Kind::Block:
+    return {p.blockRows, p.blockColumns};
+  case ZeroPattern::Kind::Histogram:
+    return {1, p.window};
+  default:
+    return {};
+  }
+}
+
 double chernoffQuantile(const std::vector<AlikeGroups> &groups, double confidence) {
   const double certain = -std::log1p(-confidence);
   double widest = 1;
@@ -56,11 +71,15 @@ ProductCycles shared(const CycleSum &sum, double engines, double setup, double c
                                            : cycles / sum.groups * std::ceil(sum.groups / engines);
   };
   const double variance = std::max(0.0, sum.variance);
-  double quantile = sum.mean + std::sqrt(variance * confidence / (1 - confidence));
+  // A mean that was estimated is not above this (five standard errors).
+  const double mean = sum.mean + 5 * sum.error;
+  double quantile = mean + std::sqrt(variance * confidence / (1 - confidence));
   if (sum.allIndependent && variance > 0)
     quantile = std::min(quantile, chernoffQuantile(sum.alike, confidence));
   quantile = std::min(quantile, sum.dense);
   double most = engines <= 1 ? sum.dense : std::ceil(sum.groups / engines) * sum.longest;
+  if (sum.onlyMost)
+    quantile = sum.dense;
   if (engines > 1)
     quantile = std::min(most, (quantile + (engines - 1) * sum.longest) / engines);
   result.mean = perEngine(sum.mean) + setup;

@@ -16,9 +16,11 @@ struct AlikeGroups {
 struct CycleSum {
   double groups = 0, mean = 0, dense = 0; ///< `dense` is also the most
   double variance = 0;                    ///< no less than that of the sum
-  double longest = 0;                     ///< no group takes more
+  double error = 0;            ///< standard error of `mean`, where it was estimated from draws
+  double longest = 0;          ///< no group takes more
   double computed = -1;        ///< share of places that are not skipped, where it was counted
   bool allIndependent = false; ///< `alike` is the whole sum
+  bool onlyMost = false;       ///< units depend on each other unheeded: nothing but `dense` is sure
   std::vector<AlikeGroups> alike;
 };
 
@@ -30,6 +32,13 @@ ProductCycles shared(const CycleSum &, double engines, double setup, double conf
 /// 1952). It holds as well for counts of places that are drawn without replacement, which are
 /// negatively associated (Joag-Dev and Proschan, Ann. Statist. 11, 1983).
 double chernoffQuantile(const std::vector<AlikeGroups> &, double confidence);
+
+/// Outputs and neighbours along the reduction whose elements are drawn together: a group of N:M, a
+/// window, a block.
+struct PieceExtent {
+  int64_t outputs = 1, reduction = 1;
+};
+PieceExtent pieceOf(const ZeroPattern &);
 
 /// Elements that are not zero, line by line.
 struct KnownZeros {
@@ -50,9 +59,7 @@ struct TiledOperand {
   std::optional<KnownZeros> known;
   /// Blocks: lines of outputs that have the same zeros, and tiles along a line.
   int64_t sameOutputs = 1, sameTiles = 1;
-  struct {
-    int64_t outputs = 1, reduction = 1;
-  } block;
+  PieceExtent block;
   /// Of an operand that is skipped and has so many non-zeros anywhere: 0 where elements are drawn
   /// each by itself.
   int64_t elements = 0, nonZeros = 0;

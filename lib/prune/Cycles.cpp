@@ -116,22 +116,6 @@ std::variant<TiledOperand, Issue> tiled(const ZeroPattern &pattern, OperandShape
   return result;
 }
 
-/// Whether units of a lock-step group have parts of one group or window, so that what one of them
-/// has the others have not.
-bool avoidEachOther(const ZeroPattern &p, const SparseCore &core, int64_t depth) {
-  const int64_t tile = std::min(core.tile, depth);
-  if (core.lanes == 1)
-    return false;
-  if (p.kind == ZeroPattern::Kind::Histogram)
-    return tile < depth && tile % p.window != 0;
-  if (p.kind != ZeroPattern::Kind::Structured)
-    return false;
-  const bool across = p.transposable || p.along == ZeroPattern::Along::Output,
-             along = p.transposable || p.along == ZeroPattern::Along::Reduction;
-  return (along && tile < depth && tile % p.of != 0) ||
-         (across && core.lanes > (depth - 1) / tile + 1);
-}
-
 /// Share of a tile's places at which something is computed, over whole lines.
 double covered(const TiledOperand &operand, int64_t line, int64_t tile) {
   if (operand.known) {
@@ -270,10 +254,6 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
     const CycleSum sum = outer ? outerCycles(p, core, array, w, x) : laneCycles(p, core, w, x);
     const bool sparse = stationary || streaming;
     result = shared(sum, engines, sparse ? core.setupCycles : 0, confidence);
-    // The mean takes such units as independent; they are the slower for it that they are not.
-    if (!outer && ((stationary && avoidEachOther(p.stationary, core, p.depth)) ||
-                   (streaming && avoidEachOther(p.streaming, core, p.depth))))
-      result.quantile = result.most;
     result.active = covered(w, outer ? p.columns : p.depth, core.tile) *
                     covered(x, outer ? p.rows : p.depth, core.tile);
     if (sum.computed >= 0)

@@ -1,4 +1,5 @@
 // Dot products in lanes that wait for the slowest of them after each tile.
+#include "lib/prune/DrawnGroups.h"
 #include "lib/prune/KnownZeros.h"
 #include "lib/prune/LaneGroups.h"
 #include <algorithm>
@@ -288,8 +289,14 @@ double groupsThatShare(double inRow, int64_t tiles, int64_t lanes, int64_t sameT
 
 CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledOperand &stationary,
                     const TiledOperand &streaming) {
-  if (auto known = knownLaneCycles(p, core, stationary, streaming))
+  const bool follows = followsForm(p, core, stationary, streaming);
+  if (!follows)
+    if (auto drawn = drawnLaneCycles(p, core, stationary, streaming))
+      return *std::move(drawn);
+  if (auto known = knownLaneCycles(p, core, stationary, streaming)) {
+    known->onlyMost = !follows;
     return *std::move(known);
+  }
   const int64_t tile = std::min(core.tile, p.depth), rest = p.depth % tile,
                 tiles = p.depth / tile + (rest > 0);
   const bool both = stationary.skipped && streaming.skipped;
@@ -309,7 +316,7 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
       1;
   std::vector<LaneGroups> kinds;
   if (blocks) {
-    const BlockExtent extent{stationary.block.outputs, both ? 1
+    const PieceExtent extent{stationary.block.outputs, both ? 1
                                                        : stationary.skipped
                                                            ? stationary.block.reduction
                                                            : streaming.block.reduction};
@@ -330,6 +337,7 @@ CycleSum laneCycles(const SparseProduct &p, const SparseCore &core, const TiledO
   const double sameRows = std::min(rows, number(streaming.sameOutputs));
 
   CycleSum result;
+  result.onlyMost = !follows;
   const Lanes lanes(stationary.skipped, streaming.skipped);
   const bool random =
       (stationary.skipped && !stationary.fixed) || (streaming.skipped && !streaming.fixed);

@@ -39,7 +39,7 @@ std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter,
 }
 
 std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t tile, int64_t lanes,
-                                      BlockExtent block) {
+                                      PieceExtent block) {
   const int64_t tiles = (depth + tile - 1) / tile;
   if (number(columns) * number(tiles) > 1 << 22)
     return {};

@@ -21,15 +21,10 @@ struct LaneGroups {
 /// `shorter` or not.
 std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter, int64_t lanes);
 
-/// Blocks of which all elements are zero or none: results and places of the reduction that one
-/// covers.
-struct BlockExtent {
-  int64_t outputs = 1, reduction = 1;
-};
 /// The same where units whose tiles lie in the same block count once; empty where a row has more
 /// than 2^22 units. A tile that is in two blocks is its own.
 std::vector<LaneGroups> blockedGroups(int64_t columns, int64_t depth, int64_t tile, int64_t lanes,
-                                      BlockExtent);
+                                      PieceExtent);
 
 /// P(no tile takes more than a cycles) for a = 0 …, of tiles that are all drawn from `elements`
 /// elements of which `nonZeros` are not zero: what one of them has, the others have not. Empty

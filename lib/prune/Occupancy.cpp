@@ -166,6 +166,37 @@ double blocksIn(const ZeroPattern &p, OperandShape shape) {
          static_cast<double>(divideUp(shape.reduction, p.blockColumns));
 }
 
+/// Elements of a tile that starts `offset` behind the border of a block of `length`, of `blocks` of
+/// which `kept` are not zero.
+Occupancy ofFewBlocks(int64_t offset, int64_t tile, int64_t length, int64_t blocks, int64_t kept) {
+  const int64_t first = std::min(tile, (length - offset) % length), last = (tile - first) % length,
+                whole = (tile - first) / length;
+  Occupancy result = certain(tile, 0);
+  result.probability[0] = 0;
+  // The parts of blocks at both ends, one after the other, then the whole ones of what is left.
+  for (int64_t a = 0; a <= (first > 0); ++a)
+    for (int64_t b = 0; b <= (last > 0); ++b) {
+      double p = 1;
+      int64_t all = blocks, left = kept;
+      for (auto [there, is] : {std::pair{first > 0, a}, std::pair{last > 0, b}})
+        if (there) {
+          const double share = static_cast<double>(left) / static_cast<double>(all);
+          p *= is ? share : 1 - share;
+          --all, left -= is;
+        }
+      if (p <= 0)
+        continue;
+      const Occupancy between = hypergeometric(all, left, whole);
+      for (int64_t i = 0; i <= whole; ++i)
+        result.probability[static_cast<size_t>(a * first + b * last + i * length)] +=
+            p * between.probability[static_cast<size_t>(i)];
+    }
+  return result;
+}
+
+/// What is drawn from so few blocks leaves less to others.
+constexpr double kFewBlocks = 4096;
+
 TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &tiles,
                    TileDirection direction) {
   const int64_t tile = tiles.tile;
@@ -194,6 +225,22 @@ TileParts ofBlocks(const ZeroPattern &p, OperandShape shape, const TilesOfLine &
   };
   if (aligned && length > tile && length % tile == 0)
     return {inside(tile)};
+  const int64_t period = length / std::gcd(tile, length);
+  const int64_t kinds = std::min(period, tiles.count());
+  if (!p.independent && blocks <= kFewBlocks && kinds <= kLargestTile) {
+    TilePart any{tile, certain(tile, 0), 1};
+    any.of.probability[0] = 0;
+    for (int64_t i = 0; i < kinds; ++i) {
+      const double alike = static_cast<double>((tiles.count() - i - 1) / period + 1) /
+                           static_cast<double>(tiles.count());
+      const Occupancy one =
+          ofFewBlocks(tiles.start(i) % length, tile, length, static_cast<int64_t>(blocks),
+                      static_cast<int64_t>(share * blocks + 0.5));
+      for (size_t k = 0; k < one.probability.size(); ++k)
+        any.of.probability[k] += alike * one.probability[k];
+    }
+    return {any};
+  }
   if (tiles.count() == 1) {
     TileParts parts;
     for (int64_t at = tiles.start(0), end = at + tile; at < end;) {

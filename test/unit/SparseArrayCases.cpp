@@ -22,15 +22,6 @@ int64_t extent(Random &random, int64_t least, int64_t most) { // log-uniform
       std::pow(static_cast<double>(most) / static_cast<double>(least), share));
 }
 
-/// Of up to `most` elements; that a tile is whole groups of, if `aligned`.
-int64_t groupLength(Random &random, int64_t tile, int64_t most, bool aligned) {
-  std::vector<int64_t> fits;
-  for (int64_t length = 1; length <= most; ++length)
-    if (!aligned || tile % length == 0)
-      fits.push_back(length);
-  return random.pick(fits);
-}
-
 ZeroPattern windows(Random &random, int64_t window) {
   ZeroPattern p;
   p.kind = Kind::Histogram;
@@ -59,8 +50,7 @@ ZeroPattern mask(Random &random, int64_t outputs, int64_t reduction) {
   return p;
 }
 
-ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction, int64_t tile,
-                    bool aligned) {
+ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction) {
   ZeroPattern p;
   p.density = static_cast<double>(between(random, 5, 100)) / 100;
   switch (random.below(10)) {
@@ -68,24 +58,22 @@ ZeroPattern pattern(Random &random, int64_t outputs, int64_t reduction, int64_t 
     return p;
   case 1:
     p.kind = Kind::Structured;
-    p.of = groupLength(random, tile, 8, aligned), p.kept = between(random, 1, p.of);
+    p.of = between(random, 1, 8), p.kept = between(random, 1, p.of);
     p.transposable = random.percent(30);
     p.along = random.percent(70) ? ZeroPattern::Along::Reduction : ZeroPattern::Along::Output;
     return p;
   case 2:
     p.kind = Kind::Block;
-    p.blockRows = groupLength(random, tile, 4, aligned);
-    p.blockColumns = groupLength(random, tile, 8, aligned);
+    p.blockRows = between(random, 1, 4);
+    p.blockColumns = between(random, 1, 8);
     p.independent = random.percent(50);
-    if (aligned && outputs * reduction < 300 * p.blockRows * p.blockColumns)
-      p.independent = true; // so few that what one tile has of them others have not
     return p;
   case 3:
     p.kind = Kind::Banded;
     p.band = between(random, 0, std::max(outputs, reduction) - 1);
     return p;
   case 4:
-    return windows(random, groupLength(random, tile, 9, aligned));
+    return windows(random, between(random, 1, 9));
   case 5:
     return mask(random, outputs, reduction);
   default:
@@ -108,42 +96,8 @@ bool skips(const ZeroUse &use, const ZeroPattern &pattern, const SparseFormat &f
   return use.mode == Mode::Skip && format.kind != Format::Dense && pattern.kind != Kind::Dense;
 }
 
-/// Groups, windows or blocks: neighbours that are not independent of each other.
-int64_t groupOf(const ZeroPattern &p) {
-  return p.kind == Kind::Structured  ? p.of
-         : p.kind == Kind::Block     ? p.blockColumns
-         : p.kind == Kind::Histogram ? p.window
-                                     : 1;
-}
-
-bool anywhere(const ZeroPattern &p) {
-  return p.kind == Kind::Dense || p.kind == Kind::Unstructured;
-}
-
-/// Whether what units share is of a kind that the closed forms know exactly.
-bool isAligned(const SparseCase &c) {
-  const SparseProduct &p = c.product;
-  if (c.array.outerStationary > 0)
-    return true;
-  // Results beside each other have their zeros at other places.
-  bool shared = c.core.lanes > (p.depth + c.core.tile - 1) / c.core.tile;
-  if (shared && p.stationary.kind == Kind::Structured &&
-      (p.stationary.along == ZeroPattern::Along::Output || p.stationary.transposable))
-    return false;
-  if (!skips(c.core.stationary, p.stationary, p.stationaryFormat) ||
-      !skips(c.core.streaming, p.streaming, p.streamingFormat))
-    return true;
-  bool known = !isRandom(p.stationary);
-  if (known != !isRandom(p.streaming) && !anywhere(known ? p.streaming : p.stationary))
-    return false;
-  // A known tile's places in a random tile that another one of the group shares.
-  if (known && isRandom(p.streaming) && shared)
-    return p.stationary.kind == Kind::Dense;
-  return known || anywhere(p.stationary) || anywhere(p.streaming);
-}
-
 /// `places`: multiply-accumulates at most.
-void drawProduct(Random &random, int64_t places, bool aligned, SparseCase &c) {
+void drawProduct(Random &random, int64_t places, SparseCase &c) {
   SparseProduct &p = c.product;
   do {
     p.rows = extent(random, 16, 400), p.columns = extent(random, 16, 400);
@@ -152,20 +106,8 @@ void drawProduct(Random &random, int64_t places, bool aligned, SparseCase &c) {
   for (SparseFormat *format : {&p.stationaryFormat, &p.streamingFormat})
     format->kind = random.percent(10) ? Format::Dense : Format::Bitmask;
   p.elementBits = random.percent(50) ? 8 : 16;
-  do {
-    p.stationary = pattern(random, p.columns, p.depth, c.core.tile, aligned);
-    p.streaming = pattern(random, p.rows, p.depth, c.core.tile, aligned);
-  } while (aligned && !isAligned(c));
-  // Granules of few elements, of which what one tile has the others have not.
-  for (auto [use, of, lines] : {std::tuple{&c.core.stationary, &p.stationary, p.columns},
-                                std::tuple{&c.core.streaming, &p.streaming, p.rows}})
-    if (aligned && use->granule > 1 && lines * p.depth < 4000)
-      of->independent = true;
-  for (auto [use, of] :
-       {std::pair{&c.core.stationary, &p.stationary}, std::pair{&c.core.streaming, &p.streaming}})
-    if (aligned && of->kind != Kind::Unstructured && isRandom(*of) &&
-        (groupOf(*of) % use->granule != 0 || p.depth % use->granule != 0))
-      use->granule = 1;
+  p.stationary = pattern(random, p.columns, p.depth);
+  p.streaming = pattern(random, p.rows, p.depth);
 }
 
 } // namespace
@@ -174,19 +116,18 @@ bool isRandom(const ZeroPattern &p) {
   return p.kind != Kind::Dense && p.kind != Kind::Banded && p.kind != Kind::Mask;
 }
 
-SparseCase dotProducts(Random &random, const SparseDraw &draw) {
+SparseCase dotProducts(Random &random, int64_t engines) {
   SparseCase c;
   c.core.stationary = use(random), c.core.streaming = use(random);
   c.core.tile = extent(random, 1, 100), c.core.slots = extent(random, 1, 8);
   c.core.lanes = extent(random, 1, 32);
   c.core.setupCycles = static_cast<double>(random.percent(20) ? between(random, 1, 100) : 0);
-  c.array.perCycle =
-      static_cast<double>(c.core.lanes * c.core.slots * between(random, 1, draw.engines));
-  drawProduct(random, 60'000, draw.aligned, c);
+  c.array.perCycle = static_cast<double>(c.core.lanes * c.core.slots * between(random, 1, engines));
+  drawProduct(random, 60'000, c);
   return c;
 }
 
-SparseCase outerProducts(Random &random, const SparseDraw &draw) {
+SparseCase outerProducts(Random &random, int64_t engines) {
   SparseCase c;
   c.core.stationary = use(random), c.core.streaming = use(random);
   c.core.stationary.granule = c.core.streaming.granule = 1;
@@ -194,8 +135,8 @@ SparseCase outerProducts(Random &random, const SparseDraw &draw) {
   c.array.outerStationary = between(random, 1, 16);
   c.array.outerStreaming = between(random, 1, 16);
   c.array.perCycle = static_cast<double>(c.array.outerStationary * c.array.outerStreaming *
-                                         between(random, 1, draw.engines));
-  drawProduct(random, 60'000, draw.aligned, c);
+                                         between(random, 1, engines));
+  drawProduct(random, 60'000, c);
   return c;
 }
 
@@ -208,7 +149,7 @@ SparseCase structuredProducts(Random &random) {
   stored.kind = Kind::Structured;
   stored.of = w.of, stored.kept = between(random, 1, w.kept);
   c.core.tile = random.percent(50) ? 1 : w.of * between(random, 1, 8);
-  drawProduct(random, 300'000, false, c);
+  drawProduct(random, 300'000, c);
   SparseProduct &p = c.product;
   // What is short of a whole tile is full of zeros that nobody stored; only the dense form of the
   // other operand has them.
@@ -221,7 +162,7 @@ SparseCase structuredProducts(Random &random) {
   }
   p.stationary = stored;
   do
-    p.streaming = pattern(random, p.rows, p.depth, c.core.tile, false);
+    p.streaming = pattern(random, p.rows, p.depth);
   while (c.core.streaming.compress &&
          !isRandom(p.streaming)); // a buffer does not outlast a whole band
   p.stationaryFormat = {.kind = Format::Structured, .kept = w.kept, .of = w.of};
@@ -247,7 +188,7 @@ SparseCase structuredProducts(Random &random) {
 StoredCase stored(Random &random) {
   StoredCase c;
   c.shape = {between(random, 8, 60), between(random, 8, 90)};
-  c.pattern = pattern(random, c.shape.outputs, c.shape.reduction, 1, false);
+  c.pattern = pattern(random, c.shape.outputs, c.shape.reduction);
   c.bits = random.percent(50) ? 8 : 16;
   c.format.kind = static_cast<Format>(random.below(6));
   c.format.coordinateBits = between(random, 3, 16);

@@ -12,15 +12,10 @@ struct SparseCase {
   ProductArray array;
 };
 
-/// What is drawn: products of 16 to 400 in each dimension.
-struct SparseDraw {
-  /// Groups, windows and blocks end where tiles end, and granules where groups do; of two operands
-  /// that are skipped at most one has any of these. Else all of it as it comes.
-  bool aligned = true;
-  int64_t engines = 1; ///< at most
-};
-SparseCase dotProducts(fuzz::Random &random, const SparseDraw &draw);
-SparseCase outerProducts(fuzz::Random &random, const SparseDraw &draw);
+/// Products of 16 to 400 in each dimension, any pattern of either operand on any tiles; at most so
+/// many engines.
+SparseCase dotProducts(fuzz::Random &random, int64_t engines);
+SparseCase outerProducts(fuzz::Random &random, int64_t engines);
 /// Weights in N:M that the core takes, and what it does about the other operand and its memory.
 SparseCase structuredProducts(fuzz::Random &random);
 

@@ -132,6 +132,41 @@ TEST(ZerosOccupancy, BlocksComeWhole) {
              {(.5 + .25 + .5) / 3, .5 / 3, (.5 + .25 + .5) / 3});
 }
 
+TEST(ZerosOccupancy, BlocksThatATileCuts) {
+  // Blocks of 2 by 3 on 5 by 10: three by four of them, of which five are kept; tiles of four along
+  // either side, and what is left behind them.
+  const ZeroPattern p = blocks(2, 3, 0.4);
+  const OperandShape shape{5, 10};
+  for (auto direction : {TileDirection::Reduction, TileDirection::Output}) {
+    const bool along = direction == TileDirection::Reduction;
+    const int lines = along ? 5 : 10, length = along ? 10 : 5;
+    for (int tile : {4, 5, length}) {
+      Histogram whole(static_cast<size_t>(tile) + 1, 0.0),
+          last(static_cast<size_t>(length % tile) + 1, 0.0);
+      everyMask(12, 5, [&](unsigned bits) {
+        auto kept = [&](int line, int at) {
+          const int row = along ? line : at, column = along ? at : line;
+          return bits >> (row / 2 * 4 + column / 3) & 1;
+        };
+        for (int line = 0; line < lines; ++line)
+          for (int from = 0; from < length; from += tile) {
+            size_t count = 0;
+            for (int at = from; at < std::min(from + tile, length); ++at)
+              count += kept(line, at);
+            if (from + tile <= length)
+              whole[count] += 1.0 / (792.0 * lines * (length / tile));
+            else
+              last[count] += 1.0 / (792.0 * lines);
+          }
+      });
+      expectSame(occupancy(p, shape, tile, direction), whole);
+      if (length % tile > 0)
+        expectSame(total(std::get<TileParts>(tileParts(p, shape, length % tile, direction, true))),
+                   last);
+    }
+  }
+}
+
 TEST(ZerosOccupancy, BandsAndMasksAreCounted) {
   ZeroPattern band;
   band.kind = ZeroPattern::Kind::Banded;
