@@ -23,12 +23,13 @@ int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 bool isKnown(const ZeroPattern &p) { return p.kind == Kind::Mask || p.kind == Kind::Banded; }
 
 /// Single elements, each place alike.
-bool anywhere(const ZeroPattern &p, int64_t granule) {
-  return granule <= 1 && !isKnown(p) && p.kind != Kind::Block && pieceOf(p).reduction == 1;
+bool anywhere(const ZeroPattern &p) {
+  return !isKnown(p) && p.kind != Kind::Block && pieceOf(p).reduction == 1;
 }
 
+/// `both`: the other operand is skipped, too.
 bool operandFollows(const ZeroPattern &p, OperandShape shape, const ZeroUse &use,
-                    const SparseCore &core, bool stationary) {
+                    const SparseCore &core, bool stationary, bool both) {
   if (isKnown(p))
     return true;
   const int64_t tile = std::min(core.tile, shape.reduction),
@@ -40,8 +41,9 @@ bool operandFollows(const ZeroPattern &p, OperandShape shape, const ZeroUse &use
     return false;
   if (core.lanes == 1)
     return true;
-  const bool exact = !p.independent &&
-                     (p.kind == Kind::Block || (p.kind == Kind::Unstructured && use.granule > 1));
+  const bool exact =
+      !p.independent &&
+      (p.kind == Kind::Block || (p.kind == Kind::Unstructured && (use.granule > 1 || both)));
   const double pieces = number(divideUp(shape.outputs, piece.outputs)) *
                         number(divideUp(shape.reduction, piece.reduction));
   const bool sharesLines =
@@ -61,6 +63,24 @@ public:
 
 private:
   double count_ = 0, sum_ = 0, squares_ = 0;
+};
+
+/// What groups have of what they would have if nothing were zero, in sum: groups differ in size.
+class Share {
+public:
+  void add(double value, double most) {
+    sum_ += value, most_ += most;
+    squares_ += value * value, mixed_ += value * most, mosts_ += most * most;
+  }
+  double mean() const { return most_ > 0 ? sum_ / most_ : 0; }
+  double error() const {
+    const double r = mean();
+    return most_ > 0 ? std::sqrt(std::max(0.0, squares_ - 2 * r * mixed_ + r * r * mosts_)) / most_
+                     : 0;
+  }
+
+private:
+  double sum_ = 0, most_ = 0, squares_ = 0, mixed_ = 0, mosts_ = 0;
 };
 
 /// Units `first` to `last` of row `m` of the result.
@@ -103,7 +123,7 @@ public:
   /// Cycles of the slowest unit with draws `w` of the stationary operand and `x` of the other.
   int64_t cycles(int w, int x) {
     int64_t most = 0;
-    taken_ = 0;
+    taken_ = places_ = longest_ = 0;
     for (size_t i = 0; i < spans_.size(); ++i) {
       const LineSpan &span = spans_[i];
       const uint8_t *stays = stationary_[w] ? stationary_[w]->at(i) : nullptr,
@@ -115,13 +135,18 @@ public:
         uint32_t both = 0;
         for (int64_t e = 0; e < length; ++e)
           both += a[e] & b[e];
-        taken_ += both;
+        taken_ += both, places_ += length;
+        longest_ = std::max(longest_, length);
         most = std::max<int64_t>(most, both);
       }
     }
     return divideUp(most, slots_);
   }
-  int64_t taken() const { return taken_; } ///< places of the group that were last looked at
+  /// Of the group that was last looked at: places at which something is computed, all places, and
+  /// cycles if nothing is zero.
+  int64_t taken() const { return taken_; }
+  int64_t places() const { return places_; }
+  int64_t most() const { return divideUp(longest_, slots_); }
 
   bool varies(bool stationary) const {
     const auto &of = stationary ? stationary_[0] : streaming_[0];
@@ -136,7 +161,8 @@ public:
   }
 
 private:
-  int64_t depth_, tile_, tiles_, slots_, first_ = 0, last_ = 0, taken_ = 0;
+  int64_t depth_, tile_, tiles_, slots_, first_ = 0, last_ = 0, taken_ = 0, places_ = 0,
+                                         longest_ = 0;
   std::vector<uint8_t> ones_;
   std::array<std::optional<DrawnZeros>, 2> stationary_, streaming_;
   std::vector<LineSpan> spans_, streams_;
@@ -162,19 +188,25 @@ double groupsBeside(const ZeroPattern &p, double inRow, int64_t tile, int64_t ti
 bool followsForm(const SparseProduct &p, const SparseCore &core, const TiledOperand &stationary,
                  const TiledOperand &streaming) {
   const OperandShape ofStationary{p.columns, p.depth}, ofStreaming{p.rows, p.depth};
+  const bool both = stationary.skipped && streaming.skipped;
   if (stationary.skipped &&
-      !operandFollows(p.stationary, ofStationary, core.stationary, core, true))
+      !operandFollows(p.stationary, ofStationary, core.stationary, core, true, both))
     return false;
-  if (streaming.skipped && !operandFollows(p.streaming, ofStreaming, core.streaming, core, false))
+  if (streaming.skipped &&
+      !operandFollows(p.streaming, ofStreaming, core.streaming, core, false, both))
     return false;
-  if (!stationary.skipped || !streaming.skipped)
+  if (!both)
     return true;
   const bool known = isKnown(p.stationary);
   if (known && isKnown(p.streaming))
     return true;
-  const bool shares = core.lanes > divideUp(p.depth, std::min(core.tile, p.depth));
-  const bool first = anywhere(p.stationary, core.stationary.granule),
-             second = anywhere(p.streaming, core.streaming.granule);
+  const int64_t tile = std::min(core.tile, p.depth), granule = core.stationary.granule;
+  if (granule > 1 && granule == core.streaming.granule && tile % granule == 0 &&
+      p.depth % granule == 0)
+    return anywhere(p.stationary) && anywhere(p.streaming); // whole granules meet
+  const bool shares = core.lanes > divideUp(p.depth, tile);
+  const bool first = anywhere(p.stationary) && granule <= 1,
+             second = anywhere(p.streaming) && core.streaming.granule <= 1;
   return known ? second && !shares : isKnown(p.streaming) ? first : first || second;
 }
 
@@ -194,7 +226,8 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
 
   GroupDraw group(p, core, stationary, streaming);
   const bool w = group.varies(true), x = group.varies(false);
-  Estimate cycles, variance, ofStationary, ofStreaming, taken;
+  Share cycles, taken;
+  Estimate variance, ofStationary, ofStreaming;
   SplitMix random(0x5eed);
   for (int64_t draw = 0;; ++draw) {
     if (draw % kBatch == 0 && draw > 0 && cycles.error() <= kError * cycles.mean())
@@ -217,8 +250,8 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
         places += number(group.taken());
       }
     const double pairs = (1 + w) * (1 + x);
-    cycles.add(sum / pairs);
-    taken.add(places / pairs);
+    cycles.add(sum / pairs, number(group.most()));
+    taken.add(places / pairs, number(group.places()));
     if (w && x) {
       variance.add((std::pow(f[0][0] - f[1][1], 2) + std::pow(f[0][1] - f[1][0], 2)) / 4);
       ofStationary.add((f[0][0] - f[1][0]) * (f[0][1] - f[1][1]) / 2);
@@ -234,9 +267,7 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
   CycleSum result;
   const double rows = number(p.rows), all = rows * number(inRow);
   result.groups = all;
-  result.mean = all * cycles.mean();
-  result.error = all * cycles.error();
-  result.computed = taken.mean() * number(inRow) / (number(p.columns) * number(p.depth));
+  result.computed = taken.mean();
   const int64_t rest = p.depth % tile;
   for (const LaneGroups &kind : laneGroups(p.columns, tiles, rest > 0, core.lanes)) {
     int64_t length = 0;
@@ -247,6 +278,8 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
     result.dense += rows * kind.count * longest;
     result.longest = std::max(result.longest, longest);
   }
+  result.mean = result.dense * cycles.mean();
+  result.error = result.dense * cycles.error();
   // Pairs of groups that share both operands' zeros, the stationary one's alone, the other's alone.
   const PieceExtent ofX = pieceOf(p.streaming);
   const double sameRows = x ? std::min(rows, number(ofX.outputs)) : 1,
