@@ -71,9 +71,10 @@ ProductCycles shared(const CycleSum &sum, double engines, double setup, double c
                                            : cycles / sum.groups * std::ceil(sum.groups / engines);
   };
   const double variance = std::max(0.0, sum.variance);
-  // A mean that was estimated is not above this (five standard errors).
-  const double mean = sum.mean + 5 * sum.error;
-  double quantile = mean + std::sqrt(variance * confidence / (1 - confidence));
+  const double sure = confidence + sum.doubt;
+  double quantile =
+      sure < 1 ? std::max(sum.mean, sum.meanLimit) + std::sqrt(variance * sure / (1 - sure))
+               : sum.dense;
   if (sum.allIndependent && variance > 0)
     quantile = std::min(quantile, chernoffQuantile(sum.alike, confidence));
   quantile = std::min(quantile, sum.dense);

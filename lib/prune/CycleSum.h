@@ -16,7 +16,9 @@ struct AlikeGroups {
 struct CycleSum {
   double groups = 0, mean = 0, dense = 0; ///< `dense` is also the most
   double variance = 0;                    ///< no less than that of the sum
-  double error = 0;            ///< standard error of `mean`, where it was estimated from draws
+  /// Where `mean` was estimated from draws: what the true one is not above, and the probability
+  /// that this or `variance` is too low.
+  double meanLimit = 0, doubt = 0;
   double longest = 0;          ///< no group takes more
   double computed = -1;        ///< share of places that are not skipped, where it was counted
   bool allIndependent = false; ///< `alike` is the whole sum

@@ -10,10 +10,10 @@ namespace {
 
 using Kind = ZeroPattern::Kind;
 
-constexpr double kElements = 1 << 25, kError = 0.0015;
-constexpr int64_t kLongestLine = 1 << 22, kBatch = 256, kLeastDraws = 64;
-/// Standard errors by which limits are above what was drawn (one in 3.5 million is beyond).
-constexpr double kErrors = 5;
+constexpr double kElements = 1 << 25, kError = 0.0015, kPlacesError = 0.001;
+constexpr int64_t kLongestLine = 1 << 22, kBatch = 1024, kEnough = 8192, kLeastDraws = 64;
+/// A limit of what was drawn may be too low with this probability.
+constexpr double kDoubt = 1e-4;
 /// Exact shares of fewer elements or blocks leave to one tile what another has not.
 constexpr double kFew = 4096;
 
@@ -51,6 +51,13 @@ bool operandFollows(const ZeroPattern &p, OperandShape shape, const ZeroUse &use
   return !cut && !sharesLines && !(exact && pieces < kFew);
 }
 
+/// No mean of `count` draws from a range, whose standard error is `error`, is further below the
+/// true one, but with `kDoubt` (Maurer and Pontil, COLT 2009, theorem 4).
+double below(double error, double range, double count) {
+  const double certain = std::log(2 / kDoubt);
+  return std::sqrt(2 * certain) * error + 7 * range * certain / (3 * std::max(1.0, count - 1));
+}
+
 /// Sums of what is estimated, and its standard error.
 class Estimate {
 public:
@@ -59,7 +66,8 @@ public:
   double error() const {
     return std::sqrt(std::max(0.0, squares_ / count_ - mean() * mean()) / count_);
   }
-  double limit() const { return mean() + kErrors * error(); }
+  /// Of a value that is at most `range` from the least to the greatest.
+  double limit(double range) const { return mean() + below(error(), range, count_); }
 
 private:
   double count_ = 0, sum_ = 0, squares_ = 0;
@@ -69,7 +77,7 @@ private:
 class Share {
 public:
   void add(double value, double most) {
-    sum_ += value, most_ += most;
+    ++count_, sum_ += value, most_ += most;
     squares_ += value * value, mixed_ += value * most, mosts_ += most * most;
   }
   double mean() const { return most_ > 0 ? sum_ / most_ : 0; }
@@ -78,9 +86,13 @@ public:
     return most_ > 0 ? std::sqrt(std::max(0.0, squares_ - 2 * r * mixed_ + r * r * mosts_)) / most_
                      : 0;
   }
+  /// `range`: of a value.
+  double limit(double range) const {
+    return most_ > 0 ? mean() + below(error(), range * count_ / most_, count_) : 0;
+  }
 
 private:
-  double sum_ = 0, most_ = 0, squares_ = 0, mixed_ = 0, mosts_ = 0;
+  double count_ = 0, sum_ = 0, most_ = 0, squares_ = 0, mixed_ = 0, mosts_ = 0;
 };
 
 /// Units `first` to `last` of row `m` of the result.
@@ -230,7 +242,8 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
   Estimate variance, ofStationary, ofStreaming;
   SplitMix random(0x5eed);
   for (int64_t draw = 0;; ++draw) {
-    if (draw % kBatch == 0 && draw > 0 && cycles.error() <= kError * cycles.mean())
+    if (draw % kBatch == 0 && draw >= kEnough && cycles.error() <= kError * cycles.mean() &&
+        taken.error() <= kPlacesError)
       break;
     if (draw >= kLeastDraws && group.drawn() > kElements)
       break;
@@ -279,7 +292,8 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
     result.longest = std::max(result.longest, longest);
   }
   result.mean = result.dense * cycles.mean();
-  result.error = result.dense * cycles.error();
+  result.meanLimit = result.dense * std::min(1.0, cycles.limit(result.longest));
+  result.doubt = 4 * kDoubt;
   // Pairs of groups that share both operands' zeros, the stationary one's alone, the other's alone.
   const PieceExtent ofX = pieceOf(p.streaming);
   const double sameRows = x ? std::min(rows, number(ofX.outputs)) : 1,
@@ -289,8 +303,9 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
                along = x ? groupsThatShare(number(inRow), tiles, core.lanes,
                                            static_cast<int64_t>(further) + 1)
                          : 1;
-  const double most = std::max(0.0, variance.limit());
-  auto limit = [&](const Estimate &part) { return std::clamp(part.limit(), 0.0, most); };
+  const double square = result.longest * result.longest,
+               most = std::min(square / 4, variance.limit(square / 2));
+  auto limit = [&](const Estimate &part) { return std::clamp(part.limit(square), 0.0, most); };
   result.variance =
       all * (most * sameRows * beside + limit(ofStationary) * (rows - sameRows) * beside +
              limit(ofStreaming) * sameRows * along);

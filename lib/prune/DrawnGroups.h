@@ -13,11 +13,12 @@ bool followsForm(const SparseProduct &, const SparseCore &, const TiledOperand &
                  const TiledOperand &streaming);
 
 /// Mean cycles of all groups from groups drawn one by one, evenly over the product, element by
-/// element: an estimate whose standard error is `CycleSum::error`, at most 0.15 % of it unless 2^25
-/// elements were drawn before. The same numbers for the same input, everywhere. The variance is a
-/// limit: that of a group as it was drawn (and of what stays of it when one operand is drawn anew),
-/// for all pairs of groups that share anything. Nothing where lines are longer than 2^22 elements,
-/// zeros that are known are too many to have been counted, or 64 groups are too much to draw.
+/// element: an estimate whose standard error is at most 0.15 % unless 2^25 elements were drawn
+/// before, with a limit of the true mean. The same numbers for the same input, everywhere. The
+/// variance is a limit: that of a group as it was drawn (and of what stays of it when one operand
+/// is drawn anew), for all pairs of groups that share anything. Nothing where lines are longer than
+/// 2^22 elements, zeros that are known are too many to have been counted, or 64 groups are too much
+/// to draw.
 std::optional<CycleSum> drawnLaneCycles(const SparseProduct &, const SparseCore &,
                                         const TiledOperand &stationary,
                                         const TiledOperand &streaming);

@@ -25,6 +25,14 @@ void shuffle(std::vector<int64_t> &order, int64_t size, SplitMix &random) {
     std::swap(order[i - 1], order[random.below(i)]);
 }
 
+/// From the first to the last place that any of these spans has.
+std::pair<int64_t, int64_t> hullOf(const std::vector<LineSpan> &spans, size_t first, size_t last) {
+  int64_t from = spans[first].from, to = spans[first].to;
+  for (size_t i = first; i < last; ++i)
+    from = std::min(from, spans[i].from), to = std::max(to, spans[i].to);
+  return {from, to};
+}
+
 } // namespace
 
 DrawnZeros::DrawnZeros(const ZeroPattern &pattern, OperandShape shape,
@@ -78,9 +86,7 @@ void DrawnZeros::pieces(const LineSpan &of, size_t span, SplitMix &random) {
 /// group's.
 void DrawnZeros::across(const std::vector<LineSpan> &spans, size_t first, size_t last,
                         SplitMix &random) {
-  int64_t from = spans[first].from, to = spans[first].to;
-  for (size_t i = first; i < last; ++i)
-    from = std::min(from, spans[i].from), to = std::max(to, spans[i].to);
+  const auto [from, to] = hullOf(spans, first, last);
   for (int64_t k = from; k < to; ++k) {
     int64_t left = pattern_.of, kept = pattern_.kept;
     for (size_t i = first; i < last; ++i) {
@@ -89,17 +95,16 @@ void DrawnZeros::across(const std::vector<LineSpan> &spans, size_t first, size_t
       const bool keep = random.unit() * number(left) < number(kept);
       bits_[i][static_cast<size_t>(k - spans[i].from)] = keep;
       --left, kept -= keep;
-      ++drawn_;
     }
   }
+  for (size_t i = first; i < last; ++i)
+    drawn_ += number(spans[i].to - spans[i].from);
 }
 
 void DrawnZeros::squares(const std::vector<LineSpan> &spans, size_t first, size_t last,
                          SplitMix &random) {
   const int64_t side = pattern_.of;
-  int64_t from = spans[first].from, to = spans[first].to;
-  for (size_t i = first; i < last; ++i)
-    from = std::min(from, spans[i].from), to = std::max(to, spans[i].to);
+  const auto [from, to] = hullOf(spans, first, last);
   for (int64_t square = from / side * side; square < to; square += side) {
     shuffle(order_, side, random);
     shuffle(columns_, side, random);
@@ -118,17 +123,18 @@ void DrawnZeros::squares(const std::vector<LineSpan> &spans, size_t first, size_
 
 void DrawnZeros::blocks(const std::vector<LineSpan> &spans, size_t first, size_t last,
                         SplitMix &random) {
-  int64_t from = spans[first].from, to = spans[first].to;
-  for (size_t i = first; i < last; ++i)
-    from = std::min(from, spans[i].from), to = std::max(to, spans[i].to);
+  const auto [from, to] = hullOf(spans, first, last);
   const int64_t length = piece_.reduction;
-  for (int64_t block = from / length * length; block < to; block += length) {
+  scratch_.resize(static_cast<size_t>(to - from));
+  for (int64_t at = from; at < to;) {
     const bool kept = keeps(random);
-    ++drawn_;
-    for (size_t i = first; i < last; ++i)
-      for (int64_t k = std::max(block, spans[i].from); k < std::min(block + length, spans[i].to);
-           ++k, ++drawn_)
-        bits_[i][static_cast<size_t>(k - spans[i].from)] = kept;
+    for (const int64_t end = std::min((at / length + 1) * length, to); at < end; ++at)
+      scratch_[static_cast<size_t>(at - from)] = kept;
+  }
+  for (size_t i = first; i < last; ++i) {
+    std::copy_n(scratch_.begin() + (spans[i].from - from), spans[i].to - spans[i].from,
+                bits_[i].begin());
+    drawn_ += number(spans[i].to - spans[i].from);
   }
 }
 

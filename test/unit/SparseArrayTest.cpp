@@ -22,12 +22,15 @@ constexpr std::array kConfidences = {0.9, 0.95, 0.99};
 /// What runs of one case said.
 struct Runs {
   int64_t count = 0;
-  double sum = 0, squares = 0, active = 0, activeSquares = 0, gated = 0;
+  double sum = 0, squares = 0, active = 0, activeSquares = 0, gated = 0, gatedSquares = 0;
   std::array<int64_t, kConfidences.size()> above = {};
   double mean() const { return sum / static_cast<double>(count); }
   /// Of the mean.
   double error() const { return deviation(sum, squares); }
-  double activeError() const { return deviation(active, activeSquares); }
+  /// Of the shares of places.
+  double placesError() const {
+    return std::max(deviation(active, activeSquares), deviation(gated, gatedSquares));
+  }
 
 private:
   double deviation(double of, double ofSquares) const {
@@ -55,11 +58,12 @@ Runs repeat(const SparseCase &c, const std::array<ProductCycles, kConfidences.si
     runs.sum += cycles, runs.squares += cycles * cycles;
     double active = static_cast<double>(run.active) / places;
     runs.active += active, runs.activeSquares += active * active;
-    runs.gated += static_cast<double>(run.gated) / places;
+    double gated = static_cast<double>(run.gated) / places;
+    runs.gated += gated, runs.gatedSquares += gated * gated;
     for (size_t i = 0; i < kConfidences.size(); ++i)
       runs.above[i] += cycles > expected[i].quantile + last;
   } while (runs.count < most &&
-           (runs.count < least || runs.error() > runs.mean() / 400 || runs.activeError() > 0.0025));
+           (runs.count < least || runs.error() > runs.mean() / 400 || runs.placesError() > 0.0025));
   return runs;
 }
 
