@@ -263,6 +263,9 @@ std::variant<ProductCycles, Issue> productCycles(const SparseProduct &p, const S
                                          sum.mean / sum.groups, engines)
                            : fmt::format("{:.6g} groups of {} lanes * {:.6g} cycles / {:.0f}",
                                          sum.groups, core.lanes, sum.mean / sum.groups, engines);
+    result.drawn = sum.doubt > 0;
+    if (result.drawn)
+      result.formula += " (of groups drawn at random)";
   }
   if (!std::isfinite(result.mean) || !std::isfinite(result.most))
     return refused(fmt::format("a product of {} by {} by {} takes more cycles than can be counted",

@@ -75,11 +75,11 @@ struct ProductArray {
 /// is skipped and nothing but its tiles is random, also Chernoff's bound; the smaller is taken.
 /// With several engines one longest group per engine is added (greedy dispatch).
 /// Masks and bands are counted where they are, up to 2^28 places. The mean is exact where tiles are
-/// whole groups, windows and blocks and at most one operand has any of them, but for exact shares
-/// of few elements of two skipped operands and for several engines (their even share, whole
-/// groups); else units of a group count as independent. Where lanes share a group of N:M or a
-/// window that tiles cut, that is too little (by up to 26 % with tiles of one element): the
-/// quantile is then `most`.
+/// whole groups, windows and blocks and at most one operand has any of them, or an exact share of
+/// many elements; else it is estimated from groups drawn at random (lib/prune/DrawnGroups.h), the
+/// quantile from limits of what was drawn. Where that is too much to draw, units of a group count
+/// as independent and the quantile is `most`. Of several engines the mean is their even share, in
+/// whole groups.
 struct ProductCycles {
   double mean = 0;      ///< with set-up
   double quantile = 0;  ///< whole cycles; with set-up
@@ -87,6 +87,7 @@ struct ProductCycles {
   double dense = 0;     ///< the dense mode of the same core: no padding to groups, no set-up
   double deviation = 0; ///< upper limit of the standard deviation
   double active = 1, gated = 0; ///< shares of all multiply-accumulates; what is neither is skipped
+  bool drawn = false;           ///< the mean is an estimate from draws (`drawnLaneCycles`)
   std::string formula;          ///< in words and numbers
 };
 

@@ -69,6 +69,7 @@ std::variant<LayerCost, Issue> layerCost(const WorkGraph &graph, const Machine &
     if (!one.mean.bytes.empty())
       result.moved += one.mean.bytes[0] * times;
     result.metadata += one.metadata * times;
+    result.drawn |= one.drawn;
     result.used |= one.used;
     result.parts.emplace_back(id, std::move(one));
   }

@@ -25,6 +25,7 @@ struct LayerCost {
   Bytes metadata; ///< of `moved`
   Bytes weights;  ///< where they are kept, all iterations of a repeat, at the confidence; a dynamic
                   ///< mask also keeps the dense ones
+  bool drawn = false;                                    ///< cycles of some part are estimated
   bool used = false;                                     ///< some core makes something of the zeros
   std::vector<std::pair<OperationId, SparseCost>> parts; ///< of one execution each
 };

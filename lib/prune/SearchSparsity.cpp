@@ -285,6 +285,7 @@ private:
     option.seconds = cost.time.value, option.quantile = cost.quantile.value;
     option.joules = cost.energy.value, option.quantileJoules = cost.quantileEnergy.value;
     option.metadata = cost.metadata.value;
+    option.drawn = cost.drawn;
     for (const auto &[id, part] : cost.parts) {
       const Operation &op = search_.graph.operations[id];
       (op.phase == Phase::DataGradient     ? option.dataGradient

@@ -284,6 +284,7 @@ std::variant<SparseCost, Issue> sparseCost(const WorkGraph &graph, const Operati
   result.quantileCycles = cycles.quantile / cycles.dense * masked;
   result.active = cycles.active * masked;
   result.gated = cycles.gated * masked;
+  result.drawn = cycles.drawn;
   const bool saves = result.cycles != 1 || result.active != 1;
   Seconds before;
   if (setup > 0 && saves) {

@@ -13,6 +13,7 @@ struct SparseCost {
   double active = 1, gated = 0;          ///< shares of multiply-accumulates; the rest is skipped
   Bytes metadata;                        ///< of `mean.bytes[0]`
   Bytes stationary, streaming; ///< what the operands take where they are kept, at the confidence
+  bool drawn = false;          ///< cycles are estimated from draws
   bool used = false; ///< the core makes something of the zeros, be it time, traffic or energy
 };
 
