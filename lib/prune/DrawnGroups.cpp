@@ -180,11 +180,18 @@ private:
   std::vector<LineSpan> spans_, streams_;
 };
 
+/// Elements that may be zero together rather than one instead of another. Those of N:M are drawn
+/// without replacement, so negatively associated (Joag-Dev and Proschan, Ann. Statist. 11, 1983),
+/// and so are times that do not fall with any of them: parts of one group add no variance.
+PieceExtent tied(const ZeroPattern &p) {
+  return p.kind == Kind::Structured && !p.transposable ? PieceExtent{} : pieceOf(p);
+}
+
 /// Groups of a row of the result whose stationary tiles have something of one group's: it, its
 /// neighbours on the same lines, and those on lines that are drawn together with them.
 double groupsBeside(const ZeroPattern &p, double inRow, int64_t tile, int64_t tiles,
                     int64_t lanes) {
-  const PieceExtent piece = pieceOf(p);
+  const PieceExtent piece = tied(p);
   const double further = std::min(std::ceil(number(piece.reduction - 1) / number(tile)),
                                   number(tiles - 1)); // tiles that a piece has beside one of them
   const double beside = 1 + 2 * std::ceil(further / number(lanes));
@@ -233,7 +240,11 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
   if (p.depth > kLongestLine || number(p.columns) * number(tiles) > 0x1p52)
     return std::nullopt;
   const int64_t units = p.columns * tiles, inRow = divideUp(units, core.lanes);
-  if (2 * number(std::min(core.lanes, units)) * number(tile) * number(kLeastDraws) > kElements)
+  // A piece is drawn whole, however little of it a tile has.
+  const int64_t longest =
+      std::max({tile, p.stationary.kind == Kind::Block ? 1 : pieceOf(p.stationary).reduction,
+                p.streaming.kind == Kind::Block ? 1 : pieceOf(p.streaming).reduction});
+  if (2 * number(std::min(core.lanes, units)) * number(longest) * number(kLeastDraws) > kElements)
     return std::nullopt;
 
   GroupDraw group(p, core, stationary, streaming);
@@ -295,7 +306,7 @@ std::optional<CycleSum> drawnLaneCycles(const SparseProduct &p, const SparseCore
   result.meanLimit = result.dense * std::min(1.0, cycles.limit(result.longest));
   result.doubt = 4 * kDoubt;
   // Pairs of groups that share both operands' zeros, the stationary one's alone, the other's alone.
-  const PieceExtent ofX = pieceOf(p.streaming);
+  const PieceExtent ofX = tied(p.streaming);
   const double sameRows = x ? std::min(rows, number(ofX.outputs)) : 1,
                beside = w ? groupsBeside(p.stationary, number(inRow), tile, tiles, core.lanes) : 1,
                further =
