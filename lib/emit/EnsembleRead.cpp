@@ -1,6 +1,7 @@
 #include "lib/emit/Ensemble.h"
 #include "lib/emit/StrictFields.h"
 #include "lib/emit/VoteCertificate.h"
+#include <numeric>
 
 using llvm::json::Path;
 
@@ -130,12 +131,17 @@ bool readFacts(const json::Value &value, Path path, KindFacts &facts) {
                                       .integer("samples", facts.table.samples)
                                       .list("patterns", patterns, row)
                                       .end();
+                      int64_t left = facts.table.samples;
+                      size_t members = facts.table.kinds.size();
                       for (const std::vector<int64_t> &one : patterns) {
-                        if (one.size() != 2) {
-                          p.report("expected a pattern and a number of votes");
+                        if (one.size() != 2 || members > kMostVoters || one[0] >> members ||
+                            one[1] > left) {
+                          p.report("expected patterns of at most 63 members and numbers of votes "
+                                   "that add up to the samples");
                           return false;
                         }
-                        facts.table.votes[static_cast<uint64_t>(one[0])] = one[1];
+                        facts.table.votes[static_cast<uint64_t>(one[0])] += one[1];
+                        left -= one[1];
                       }
                       return read;
                     },
@@ -266,6 +272,7 @@ bool readEnsemble(const json::Value &value, EnsemblePlan &plan, Path path) {
   }
   for (const MembersOfSize &size : plan.result.sizes)
     plan.problem.sizes.push_back(size.size);
+  plan.facts.anyOfKind = plan.problem.lost > 0;
   auto unknown = [&](const std::vector<unsigned> &of) {
     return llvm::any_of(of, [&](unsigned kind) { return kind >= kinds.size(); });
   };
@@ -273,7 +280,9 @@ bool readEnsemble(const json::Value &value, EnsemblePlan &plan, Path path) {
   for (const auto &[set, rate] : plan.facts.together)
     wrong |= unknown(set);
   for (const EnsembleClaim &claim : plan.claims)
-    wrong |= claim.counts.size() != kinds.size() || claim.claim.facts.alone.size() > 63;
+    wrong |= claim.counts.size() != kinds.size() ||
+             std::accumulate(claim.counts.begin(), claim.counts.end(), uint64_t{0}) > kMostVoters ||
+             claim.claim.facts.alone.size() > kMostVoters;
   if (wrong)
     path.report("a member of no kind");
   return !wrong;

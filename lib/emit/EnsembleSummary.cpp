@@ -123,10 +123,11 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
                            ? fmt::format("least {} with an error of at most {}",
                                          objectiveText(objective), percentText(*plan.problem.most))
                            : fmt::format("least error, then least {}", objectiveText(objective));
-  lines.text =
-      inked(style, Ink::Bold, plan.name) +
-      fmt::format(" of {}: {}, confidence {}\n", plan.train, wanted, percentText(plan.confidence)) +
-      table(plan, style);
+  // Not rounded: 0.99999999 is no certainty.
+  std::string confidence = (plan.confidence * Rational(100)).print();
+  lines.text = inked(style, Ink::Bold, plan.name) +
+               fmt::format(" of {}: {}, confidence {} %\n", plan.train, wanted, confidence) +
+               table(plan, style);
   const MemberChoice *chosen = plan.chosen();
   if (!chosen) {
     lines.add("infeasible", plan.conflict);

@@ -356,4 +356,30 @@ private:
 
 VoteProof verify(const VoteClaim &claim) { return Judge(claim).judge(); }
 
+Rational testsNeeded(const KindFacts &facts, const std::vector<unsigned> &sizes, bool lost) {
+  Rational tests = 0;
+  for (const ErrorRate &rate : facts.alone)
+    tests = tests + (rate.samples > 0 ? 1 : 0);
+  for (const auto &[kinds, rate] : facts.together)
+    tests = tests + (rate.samples > 0 ? 1 : 0);
+  // Multisets by size: the product of 1 + z + … + z^n over kinds with n members in the table.
+  std::map<unsigned, unsigned> members;
+  for (unsigned kind : facts.table.kinds)
+    ++members[kind];
+  std::vector<Rational> product = {1};
+  for (auto [kind, most] : members) {
+    std::vector<Rational> next(product.size() + most);
+    for (size_t size = 0; size < product.size(); ++size)
+      for (unsigned count = 0; count <= most; ++count)
+        next[size + count] = next[size + count] + product[size];
+    product = std::move(next);
+  }
+  for (size_t size = 1; size < product.size(); size += 2)
+    if (size == 1)
+      tests = tests + rational(facts.table.kinds.size());
+    else if (lost || std::find(sizes.begin(), sizes.end(), size) != sizes.end())
+      tests = tests + product[size];
+  return tests;
+}
+
 } // namespace accord

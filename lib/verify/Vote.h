@@ -1,6 +1,7 @@
 // Proves again what is claimed of a majority vote, by arithmetic with fractions alone.
 #pragma once
 #include "lib/model/Check.h"
+#include "lib/model/KindFacts.h"
 #include "lib/model/VoteClaim.h"
 
 namespace accord {
@@ -16,5 +17,10 @@ struct VoteProof {
 /// distributions by summing over all patterns. Samples of which too many were wrong for the sum are
 /// trusted. Facts themselves are taken as given.
 VoteProof verify(const VoteClaim &claim);
+
+/// The fewest limits that have to hold together where ensembles of these odd sizes, and after a
+/// loss of devices of any odd size, may be chosen by them: measured rates, members of the table,
+/// and multisets of its kinds. At most 63 members in the table.
+Rational testsNeeded(const KindFacts &facts, const std::vector<unsigned> &sizes, bool lost);
 
 } // namespace accord

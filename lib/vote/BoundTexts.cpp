@@ -98,6 +98,10 @@ std::vector<std::string> assumptionsOf(const VoteBound &bound, const VoteRates &
   if (!table && !rates.limits.empty())
     result.push_back("samples are independent and of what is voted on, and no member was trained "
                      "or chosen with them");
+  // Of a table each member has its own votes.
+  std::set<unsigned> kinds(claim.kinds.begin(), claim.kinds.end());
+  if (!table && !rates.known.empty() && kinds.size() < claim.kinds.size())
+    result.push_back("what is stated of a kind holds for every member of it");
   if (table || !rates.limits.empty())
     result.push_back(fmt::format("the limits of {} {} hold together with a probability of {}",
                                  claim.tests, claim.tests == 1 ? "test" : "tests",

@@ -15,8 +15,11 @@ Rational roundUp(const Rational &value, unsigned digits) {
   return (value * scale).ceil() / scale;
 }
 
-/// At least exp(-y), y >= 0: one by a part of the series of exp(y).
-Rational expOfMinus(const Rational &y) {
+/// At least exp(-y), y >= 0: one by a part of the series of exp(y), of a y of so few digits that
+/// its powers stay short.
+Rational expOfMinus(const Rational &exact) {
+  const Rational digits = 1'000'000'000'000'000;
+  Rational y = (exact * digits).floor() / digits;
   Rational term = 1, sum = 1;
   auto terms = static_cast<int64_t>(3 * y.toDouble()) + 20;
   for (int64_t k = 1; k < terms; ++k) {

@@ -171,7 +171,8 @@ std::optional<int64_t> samplesNeeded(const Rational &rate, const Rational &requi
   return enough ? samplesOf(*enough) : std::nullopt;
 }
 
-MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options) {
+MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options,
+                  int64_t testsOfTable) {
   MoreData more;
   VoteRates rates(facts, options);
   if (rates.members == 0 || rates.members > kMostVoters)
@@ -188,8 +189,8 @@ MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteO
     same.tests = rates.tests;
     more.samples = samplesOfRates(facts, required, now, same);
   }
-  Rational delta =
-      (Rational(1) - options.confidence) / Rational(std::max<int64_t>(1, options.tests));
+  Rational delta = (Rational(1) - options.confidence) /
+                   Rational(std::max<int64_t>({1, options.tests, testsOfTable}));
   more.tableRate = required / Rational(2);
   if (!facts.votes.empty()) {
     int64_t wrong = 0, all = 0;

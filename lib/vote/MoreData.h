@@ -16,8 +16,10 @@ struct MoreData {
   std::optional<int64_t> tableNoneWrong, table;
   Rational tableRate; ///< share of wrong votes that `table` supposes
 };
-/// For a vote whose error is to be at most `required`.
-MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options);
+/// For a vote whose error is to be at most `required`. `testsOfTable`: limits that would have to
+/// hold together with a table of these members; 0: as many as now.
+MoreData moreData(const ErrorFacts &facts, const Rational &required, const VoteOptions &options,
+                  int64_t testsOfTable = 0);
 
 /// The least number of samples of which a share of `rate`, rounded up to a number of samples, shows
 /// an error of at most `required`, with an error of `delta`; nothing above 10^9.

@@ -2,9 +2,14 @@
 #include "lib/emit/Ensemble.h"
 #include "lib/emit/JsonText.h"
 #include "lib/verify/MembersLost.h"
+#include "lib/verify/Vote.h"
 #include "lib/vote/Bounds.h"
 #include "lib/vote/Choose.h"
+#include <algorithm>
+#include <bit>
 #include <gtest/gtest.h>
+#include <random>
+#include <set>
 
 using namespace accord;
 
@@ -48,6 +53,88 @@ TEST(KindFacts, VotesOfTheFirstColumnsOfEachKind) {
   std::map<uint64_t, int64_t> expected = {{0b00, 80}, {0b01, 10}, {0b11, 10}};
   EXPECT_EQ(factsOf(facts, {1, 1, 0}).votes, expected);
   EXPECT_TRUE(factsOf(facts, {3, 0, 0}).votes.empty());
+}
+
+/// Up to three kinds with up to three columns each, and some votes.
+KindFacts randomTable(std::mt19937 &random) {
+  KindFacts facts;
+  for (unsigned kind = 0; kind < 1 + random() % 3; ++kind) {
+    facts.alone.push_back({share(1, 9), int64_t(random() % 2)});
+    facts.table.kinds.insert(facts.table.kinds.end(), 1 + random() % 3, kind);
+  }
+  for (int i = 0; i < 9; ++i)
+    facts.table.votes[random() >> (32 - facts.table.kinds.size())] += random() % 9;
+  return facts;
+}
+
+std::vector<unsigned> countsOf(const KindFacts &facts, uint64_t columns) {
+  std::vector<unsigned> counts(facts.alone.size(), 0);
+  for (size_t c = 0; c < facts.table.kinds.size(); ++c)
+    counts[facts.table.kinds[c]] += columns >> c & 1;
+  return counts;
+}
+
+int64_t wrongVotes(const std::map<uint64_t, int64_t> &votes, uint64_t voters) {
+  int64_t wrong = 0;
+  for (auto [pattern, count] : votes)
+    wrong += 2 * std::popcount(pattern & voters) >= std::popcount(voters) ? count : 0;
+  return wrong;
+}
+
+TEST(KindFacts, AfterALossTheWorstOfTheTableCount) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    KindFacts facts = randomTable(random);
+    facts.anyOfKind = true;
+    uint64_t all = uint64_t{1} << facts.table.kinds.size();
+    std::map<std::vector<unsigned>, int64_t> most;
+    for (uint64_t voters = 1; voters < all; ++voters) {
+      int64_t &worst = most[countsOf(facts, voters)];
+      worst = std::max(worst, wrongVotes(facts.table.votes, voters));
+    }
+    for (const auto &[counts, wrong] : most) {
+      ErrorFacts found = factsOf(facts, counts);
+      EXPECT_EQ(wrongVotes(found.votes, (uint64_t{1} << found.alone.size()) - 1), wrong);
+    }
+  }
+  KindFacts many; // 13 of 26 of a kind: too many to look at
+  many.alone = {{1, -1}};
+  many.table.kinds.assign(26, 0);
+  many.table.votes = {{0, 1}, {1, 1}};
+  many.anyOfKind = true;
+  EXPECT_TRUE(factsOf(many, {13}).votes.empty());
+  many.anyOfKind = false;
+  EXPECT_FALSE(factsOf(many, {13}).votes.empty());
+}
+
+TEST(KindFacts, LimitsThatHoldTogether) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 200; ++round) {
+    KindFacts facts = randomTable(random);
+    facts.anyOfKind = random() % 2;
+    std::vector<unsigned> sizes = {1, 3};
+    if (random() % 2)
+      sizes = {5};
+    std::set<std::vector<unsigned>> chosenFrom;
+    auto columns = static_cast<int64_t>(facts.table.kinds.size());
+    for (uint64_t voters = 1; voters < uint64_t{1} << columns; ++voters)
+      if (int size = std::popcount(voters);
+          size > 1 && size % 2 && (facts.anyOfKind || std::ranges::count(sizes, size)))
+        chosenFrom.insert(countsOf(facts, voters));
+    int64_t tests = columns + static_cast<int64_t>(chosenFrom.size()) +
+                    std::ranges::count_if(facts.alone, [](auto &one) { return one.samples > 0; });
+    EXPECT_EQ(testsOf(facts, sizes), tests);
+    EXPECT_EQ(testsNeeded(facts, sizes, facts.anyOfKind), Rational(tests));
+  }
+  EXPECT_EQ(testsOf(someFacts(), {1, 3}), 2); // measured, no table
+  KindFacts most;                             // as many as there can be
+  for (unsigned kind = 0; kind < kMostVoters; ++kind) {
+    most.alone.push_back({1, -1});
+    most.table.kinds.push_back(kind);
+  }
+  most.anyOfKind = true;
+  EXPECT_EQ(testsOf(most, {}), int64_t{1} << 62);
+  EXPECT_EQ(testsNeeded(most, {}, true), Rational(int64_t{1} << 62));
 }
 
 EnsemblePlan somePlan() {

@@ -99,6 +99,17 @@ TEST(VoteMoreData, SamplesOfRates) {
   EXPECT_FALSE(moreData(facts, ratio(6, 100), {}).samples); // not even with all there are
 }
 
+TEST(VoteMoreData, ATableIsAskedAboutMoreEnsembles) {
+  ErrorFacts facts = equal(3, ratio(1, 10));
+  VoteOptions now{ratio(19, 20), 1, {}}, later = now;
+  later.tests = 24;
+  MoreData more = moreData(facts, ratio(6, 100), now, later.tests);
+  facts.votes = {{0, *more.tableNoneWrong}};
+  EXPECT_LE(*guaranteed(facts, later), ratio(6, 100));
+  facts.votes = {{0, *more.tableNoneWrong - 1}};
+  EXPECT_GT(*guaranteed(facts, later), ratio(6, 100));
+}
+
 TEST(VoteMoreData, OddQuestions) {
   EXPECT_FALSE(moreData({}, ratio(1, 10), {}).pairs);
   ErrorFacts one = equal(1, ratio(1, 10));

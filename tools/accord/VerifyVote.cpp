@@ -21,6 +21,10 @@ public:
     take(members);
     if (!out_.holds())
       return std::move(out_);
+    Rational tests = testsNeeded(plan.facts, plan.problem.sizes, plan.problem.lost > 0);
+    if (tests > Rational(plan.tests))
+      find("{} limits have to hold together, and the confidence is shared by {}", tests.print(),
+           plan.tests);
     for (const EnsembleClaim &claim : plan.claims)
       prove(claim);
     if (!out_.holds())

@@ -120,6 +120,7 @@ int vote(const Options &options) {
   plan.name = request->name, plan.train = request->train, plan.version = kVersion;
   plan.request = *request;
   plan.facts = kindFacts(*request);
+  plan.facts.anyOfKind = request->lost > 0;
   if (!request->votesFile.empty()) {
     auto table = readVotes(*request, diags);
     if (!table)

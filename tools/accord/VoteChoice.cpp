@@ -20,7 +20,7 @@ public:
     const EnsembleRequest &request = plan.request;
     if (std::string wrong = check(plan.problem); !wrong.empty())
       return refuse(Code::NumberTooLarge, request.location, wrong);
-    plan.tests = countTests();
+    plan.tests = testsOf(plan.facts, plan.problem.sizes);
     if (contradicts())
       return false;
     auto ask = [this](const std::vector<unsigned> &counts) {
@@ -66,31 +66,14 @@ private:
     return names;
   }
 
-  /// Limits that hold together: one for each rate that was measured, and one for each ensemble
-  /// that the table of votes could be asked about.
-  int64_t countTests() const {
-    int64_t tests = 0;
-    for (const ErrorRate &rate : plan.facts.alone)
-      tests += rate.samples > 0;
-    for (const auto &[kinds, rate] : plan.facts.together)
-      tests += rate.samples > 0;
-    if (plan.facts.table.kinds.empty())
-      return std::max<int64_t>(1, tests);
-    std::vector<unsigned> columns(plan.problem.kinds.size(), 0);
-    for (unsigned kind : plan.facts.table.kinds)
-      ++columns[kind];
-    // By size: multisets of the table's columns.
-    std::vector<int64_t> number(65, 0);
-    number[0] = 1;
-    for (unsigned most : columns)
-      for (size_t size = number.size(); size-- > 0;)
-        for (unsigned count = 1; count <= most && count <= size; ++count)
-          number[size] += number[size - count];
-    for (size_t size = 1; size < number.size(); size += 2)
-      if (plan.problem.lost > 0 || size == 1 ||
-          llvm::is_contained(plan.problem.sizes, static_cast<unsigned>(size)))
-        tests += number[size];
-    return std::max<int64_t>(1, tests);
+  /// With a table that has these members, too.
+  int64_t testsWithTable(const std::vector<unsigned> &counts) const {
+    KindFacts facts = plan.facts;
+    for (unsigned k = 0; k < counts.size(); ++k) {
+      auto has = static_cast<unsigned>(std::ranges::count(plan.facts.table.kinds, k));
+      facts.table.kinds.insert(facts.table.kinds.end(), std::max(counts[k], has) - has, k);
+    }
+    return facts.table.kinds.size() > kMostVoters ? 0 : testsOf(facts, plan.problem.sizes);
   }
 
   SourceLocation placeOf(const VoteConflict &conflict, const std::vector<unsigned> &kinds) const {
@@ -152,7 +135,8 @@ private:
       if (of.best || !of.surest)
         continue;
       const std::vector<unsigned> &counts = of.surest->counts;
-      MoreData more = moreData(factsOf(plan.facts, counts), *plan.problem.most, optionsOf(counts));
+      MoreData more = moreData(factsOf(plan.facts, counts), *plan.problem.most, optionsOf(counts),
+                               testsWithTable(counts));
       std::string ways;
       auto add = [&](const std::string &way) { ways += (ways.empty() ? "" : ", or ") + way; };
       if (more.pairs)

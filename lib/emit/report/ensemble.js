@@ -23,7 +23,7 @@ function header() {
   byId("title").textContent = `${data.ensemble} of ${data.training}`;
   byId("status").textContent = !chosen ? "no ensemble" : data.gap === 0 ? "proven best" : `within ${percent(data.gap)}`;
   byId("status").classList.toggle("bad", !chosen);
-  byId("subtitle").textContent = [data.requirement === undefined ? `least error, then least ${metricWord}` : `least ${metricWord} with an error of at most ${share(data.requirement)}`, `confidence ${share(data.confidence)}`, `${data.devices.map(d => `${d.count} ${d.name}`).join(", ")}`,
+  byId("subtitle").textContent = [data.requirement === undefined ? `least error, then least ${metricWord}` : `least ${metricWord} with an error of at most ${share(data.requirement)}`, `confidence ${data.confidence}`, `${data.devices.map(d => `${d.count} ${d.name}`).join(", ")}`,
     ...(data.lost ? [`survives the loss of ${data.lost} device${data.lost > 1 ? "s" : ""}`] : [])].join("  ·  ");
   if (!chosen) return;
   byId("degrees").textContent = chosen.text;
