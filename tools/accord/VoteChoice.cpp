@@ -119,13 +119,20 @@ private:
     return plan.request.location;
   }
 
-  /// Whether what is stated contradicts itself, with as few members as the statements name.
+  /// Whether what is stated contradicts itself, with as few members as the statements name; and
+  /// each statement with what is stated of its members, for all may be too many to tell apart.
   bool contradicts() {
-    std::vector<unsigned> counts(plan.problem.kinds.size(), 1);
-    for (const auto &[kinds, rate] : plan.facts.together)
+    std::vector<unsigned> all(plan.problem.kinds.size(), 1);
+    for (const auto &[kinds, rate] : plan.facts.together) {
+      std::vector<unsigned> counts(all.size(), 0);
       for (unsigned kind : kinds)
-        counts[kind] =
-            std::max(counts[kind], static_cast<unsigned>(std::ranges::count(kinds, kind)));
+        all[kind] = std::max(all[kind], ++counts[kind]);
+      if (contradicts(counts))
+        return true;
+    }
+    return contradicts(all);
+  }
+  bool contradicts(const std::vector<unsigned> &counts) {
     ErrorFacts facts = factsOf(plan.facts, counts);
     facts.votes.clear();
     auto conflict = conflictOf(facts, optionsOf(counts));
