@@ -20,6 +20,8 @@ public:
     const EnsembleRequest &request = plan.request;
     if (std::string wrong = check(plan.problem); !wrong.empty())
       return refuse(Code::NumberTooLarge, request.location, wrong);
+    if (tooManySets())
+      return false;
     plan.tests = testsOf(plan.facts, plan.problem.sizes);
     if (contradicts())
       return false;
@@ -47,6 +49,35 @@ public:
 private:
   bool refuse(Code code, const SourceLocation &at, const std::string &message) {
     diags.error(code, rangeOf(diags, at), message);
+    return false;
+  }
+
+  /// Whether a joint error is one of more sets of members than are gone through.
+  bool tooManySets() {
+    constexpr double kMostSets = 100'000;
+    unsigned size = plan.problem.sizes.back();
+    for (const EnsembleRequest::Joint &joint : plan.request.joint) {
+      // By number of members: the most sets among them, kind by kind.
+      std::vector<double> most(size + 1, 1);
+      for (size_t i = 0; i < joint.kinds.size();) {
+        auto times = static_cast<size_t>(std::ranges::count(joint.kinds, joint.kinds[i]));
+        std::vector<double> sets(size + 1, 0), next(size + 1, 0);
+        for (size_t n = times; n <= size; ++n)
+          sets[n] = n == times
+                        ? 1
+                        : sets[n - 1] * static_cast<double>(n) / static_cast<double>(n - times);
+        for (size_t n = 0; n <= size; ++n)
+          for (size_t of = 0; of <= n; ++of)
+            next[n] = std::max(next[n], most[n - of] * sets[of]);
+        most = std::move(next);
+        i += times;
+      }
+      if (most[size] > kMostSets)
+        return !refuse(Code::NumberTooLarge, joint.location,
+                       fmt::format("a joint error of {} members is one of {:.0f} sets among {}: at "
+                                   "most {:.0f} are looked at",
+                                   joint.kinds.size(), most[size], size, kMostSets));
+    }
     return false;
   }
 
@@ -88,13 +119,20 @@ private:
     return plan.request.location;
   }
 
-  /// Whether what is stated contradicts itself, with as few members as the statements name.
+  /// Whether what is stated contradicts itself, with as few members as the statements name; and
+  /// each statement with what is stated of its members, for all may be too many to tell apart.
   bool contradicts() {
-    std::vector<unsigned> counts(plan.problem.kinds.size(), 1);
-    for (const auto &[kinds, rate] : plan.facts.together)
+    std::vector<unsigned> all(plan.problem.kinds.size(), 1);
+    for (const auto &[kinds, rate] : plan.facts.together) {
+      std::vector<unsigned> counts(all.size(), 0);
       for (unsigned kind : kinds)
-        counts[kind] =
-            std::max(counts[kind], static_cast<unsigned>(std::ranges::count(kinds, kind)));
+        all[kind] = std::max(all[kind], ++counts[kind]);
+      if (contradicts(counts))
+        return true;
+    }
+    return contradicts(all);
+  }
+  bool contradicts(const std::vector<unsigned> &counts) {
     ErrorFacts facts = factsOf(plan.facts, counts);
     facts.votes.clear();
     auto conflict = conflictOf(facts, optionsOf(counts));
