@@ -3,10 +3,8 @@
 #include <map>
 
 namespace accord {
-namespace {
+namespace {} // namespace
 
-/// Whether an update is of the layer's weights, and not of its bias: it goes over at least as many
-/// elements.
 bool updatesWeights(const Operation &op, const PrunedLayer &layer) {
   double elements = op.domain.empty() ? 0 : 1;
   for (const Loop &loop : op.domain)
@@ -14,8 +12,6 @@ bool updatesWeights(const Operation &op, const PrunedLayer &layer) {
   return elements >=
          static_cast<double>(layer.weights.outputs) * static_cast<double>(layer.weights.reduction);
 }
-
-} // namespace
 
 std::vector<PrunedLayer> prunedLayers(const WorkGraph &graph) {
   std::vector<PrunedLayer> layers;

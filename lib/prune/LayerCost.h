@@ -14,6 +14,9 @@ struct PrunedLayer {
   OperandShape weights;                ///< as the forward product sees them
   int64_t weightBits = 16;
 };
+/// Whether an update is of the layer's weights, and not of its bias: it goes over at least as many
+/// elements.
+bool updatesWeights(const Operation &, const PrunedLayer &);
 /// In the order of the forward pass; products of two activations are none.
 std::vector<PrunedLayer> prunedLayers(const WorkGraph &);
 

@@ -35,15 +35,11 @@ struct Layer {
 /// By what updates it, as values inside of a repeat have no names of their own; a parameter that
 /// several operations share is updated elsewhere, and has one.
 std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueId value) {
-  const Operation *update = nullptr; // of the weights: it goes over more than that of a bias
-  for (OperationId id : layer.operations) {
-    const Operation &op = graph.operations[id];
-    if (op.phase == Phase::Update && op.name.ends_with(kUpdate) &&
-        (!update || op.bytesWritten > update->bytesWritten))
-      update = &op;
-  }
-  if (update)
-    return update->name.substr(0, update->name.size() - kUpdate.size());
+  // The update of weights that are another layer's too is not among this one's.
+  for (OperationId id : layer.operations)
+    if (const Operation &op = graph.operations[id];
+        op.phase == Phase::Update && op.name.ends_with(kUpdate) && updatesWeights(op, layer))
+      return op.name.substr(0, op.name.size() - kUpdate.size());
   for (size_t i = 0; i < graph.values.size() && graph.values[value].alias != kNone; ++i)
     value = graph.values[value].alias;
   return graph.values[value].name.empty() ? layer.name : graph.values[value].name;

@@ -34,9 +34,6 @@ struct SparsityPlan {
   const std::vector<Refusal> &notShown() const {
     return step ? step->notShown : pipeline->notShown;
   }
-  const SelectionProblem &problem() const {
-    return step ? step->problem : pipeline->result.problem;
-  }
   const SelectionResult &selection() const {
     return step ? step->result : pipeline->result.selection;
   }

@@ -155,6 +155,26 @@ double BlockReader::confidence(const ast::Entry &entry) {
   return share ? share->toDouble() : 0;
 }
 
+bool BlockReader::rule(const ast::Entry &entry, const ast::Rule &rule, llvm::StringRef required) {
+  if (rule.kind == ast::RuleKind::Prefer) {
+    diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in " + what)
+        .help("use 'require' or an objective");
+    return false;
+  }
+  const bool isRequired = rule.kind == ast::RuleKind::Require;
+  clauses(entry, isRequired ? kConfidence : kNoClause);
+  SourceRange &first = isRequired ? requirementAt : objectiveAt;
+  if (first.valid()) {
+    diags
+        .error(isRequired ? Code::DuplicateKey : Code::SeveralObjectives, entry.range,
+               what + (isRequired ? " requires " + required.str() : " has one objective"))
+        .note(first, "the first is here");
+    return false;
+  }
+  first = entry.range;
+  return true;
+}
+
 std::optional<Rational> BlockReader::limit(const ast::Rule &rule, llvm::StringRef name,
                                            bool atLeast) {
   Constant condition = value(*rule.expr);

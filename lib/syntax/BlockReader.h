@@ -46,6 +46,9 @@ public:
   int64_t samples(const ast::Entry &entry);
   /// `confidence 0.95`: 0 where it is not stated or wrong.
   double confidence(const ast::Entry &entry);
+  /// False after reporting a preference, a second requirement (a block has "one error") or a second
+  /// objective; clauses are checked, too.
+  bool rule(const ast::Entry &entry, const ast::Rule &rule, llvm::StringRef required);
   /// `require NAME >= 0.74` (`atLeast`) or `require NAME <= 0.09`, in either order.
   std::optional<Rational> limit(const ast::Rule &rule, llvm::StringRef name, bool atLeast);
   /// A relative path is beside the file that names it.
@@ -58,6 +61,7 @@ public:
 private:
   std::string what;
   std::map<std::string, SourceRange> seen;
+  SourceRange requirementAt, objectiveAt;
 };
 
 /// Arguments of a call such as nm(2, 4, along = output), by place or by name, with flags: words

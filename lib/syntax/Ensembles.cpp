@@ -246,30 +246,14 @@ private:
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
     using K = ast::RuleKind;
-    if (rule.kind == K::Prefer) {
-      diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in an ensemble")
-          .help("use 'require' or an objective");
+    if (!reader.rule(entry, rule, "one error"))
       return;
-    }
-    reader.clauses(entry, rule.kind == K::Require ? kConfidence : kNoClause);
     if (rule.kind == K::Require) {
-      if (requiredAt.valid()) {
-        diags.error(Code::DuplicateKey, entry.range, "an ensemble requires one error")
-            .note(requiredAt, "the first is here");
-        return;
-      }
-      requiredAt = entry.range;
       double confidence = reader.confidence(entry);
       if (auto most = reader.limit(rule, "error", /*atLeast=*/false))
         out.error = {*most, confidence, reader.place(entry.range)};
       return;
     }
-    if (objectiveAt.valid()) {
-      diags.error(Code::SeveralObjectives, entry.range, "an ensemble has one objective")
-          .note(objectiveAt, "the first is here");
-      return;
-    }
-    objectiveAt = entry.range;
     const std::vector<std::string> known{"step_time", "energy", "memory", "price"};
     if (rule.kind == K::Maximize) {
       diags.error(Code::UnknownChoice, entry.range, "an ensemble minimizes")
@@ -285,7 +269,6 @@ private:
   Diagnostics &diags;
   std::vector<SourceRange> nameRanges; ///< of `out.kinds`
   bool wrongMember = false;
-  SourceRange requiredAt, objectiveAt;
 };
 } // namespace
 

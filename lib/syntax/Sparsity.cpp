@@ -148,30 +148,14 @@ private:
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
     using K = ast::RuleKind;
-    if (rule.kind == K::Prefer) {
-      diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in a sparsity")
-          .help("use 'require' or an objective");
+    if (!reader.rule(entry, rule, "one accuracy"))
       return;
-    }
-    reader.clauses(entry, rule.kind == K::Require ? kConfidence : kNoClause);
     if (rule.kind == K::Require) {
-      if (out.accuracy) {
-        diags.error(Code::DuplicateKey, entry.range, "a sparsity requires one accuracy")
-            .note(requiredAt, "the first is here");
-        return;
-      }
-      requiredAt = entry.range;
       double confidence = reader.confidence(entry);
       if (auto least = reader.limit(rule, "accuracy", /*atLeast=*/true))
         out.accuracy = {*least, confidence, reader.place(entry.range)};
       return;
     }
-    if (objectiveAt.valid()) {
-      diags.error(Code::SeveralObjectives, entry.range, "a sparsity has one objective")
-          .note(objectiveAt, "the first is here");
-      return;
-    }
-    objectiveAt = entry.range;
     Constant value = reader.value(*rule.expr);
     bool most = rule.kind == K::Maximize;
     std::vector<std::string> known =
@@ -185,7 +169,6 @@ private:
   BlockReader reader;
   Diagnostics &diags;
   bool stated = false;
-  SourceRange requiredAt, objectiveAt;
 };
 } // namespace
 
