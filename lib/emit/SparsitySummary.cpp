@@ -134,8 +134,12 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
     auto sparse = std::count_if(selected.choice.begin(), selected.choice.end(),
                                 [](unsigned option) { return option > 0; });
     lines.add("chosen",
-              fmt::format("zeros in {} of {} layers, for least {}, {}", sparse,
-                          plan.step->layers.size(), objectiveText(plan.objective), proven));
+              fmt::format("zeros in {} of {} layers{}, for least {}, {}", sparse,
+                          plan.step->layers.size(),
+                          plan.step->problem.rules.empty()
+                              ? ""
+                              : fmt::format(" (in {} at most)", plan.step->problem.rules[0].most),
+                          objectiveText(plan.objective), proven));
     const std::string gain =
         sums.seconds == sums.denseSeconds
             ? "as dense"

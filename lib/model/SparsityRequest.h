@@ -48,6 +48,12 @@ struct SparsityRequest {
     SourceLocation location;
   };
   std::optional<Requirement> accuracy;
+  /// `require sparse_layers <= 6`: so many layers take zeros that are no given facts.
+  struct MostSparse {
+    int64_t layers = 0;
+    SourceLocation location;
+  };
+  std::optional<MostSparse> sparseLayers;
   double confidence = 0.95;           ///< of quantiles of time and memory
   std::string objective = "step_time"; ///< "energy", "memory", "throughput" (of a dataflow device)
   bool forwardOnly = false;            ///< `phases = forward`: no gradients, for devices that only infer

@@ -113,6 +113,11 @@ std::variant<FabricPlan, std::vector<Refusal>> planFabric(const SparsityRequest 
                                                           const Machine &machine,
                                                           const std::vector<AccuracyFile> &files) {
   auto refused = [](Issue issue) { return std::vector<Refusal>{{std::move(issue), ""}}; };
+  if (request.sparseLayers)
+    return refused({"A0705",
+                    "not supported yet: 'sparse_layers' on a dataflow device",
+                    request.sparseLayers->location,
+                    {}});
   auto found = fabricLayers(request, graph);
   if (auto *issue = std::get_if<Issue>(&found))
     return refused(*issue);

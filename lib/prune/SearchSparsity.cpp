@@ -282,6 +282,8 @@ private:
     option.joules = cost.energy.value, option.quantileJoules = cost.quantileEnergy.value;
     option.metadata = cost.metadata.value;
     option.drawn = cost.drawn;
+    for (const Zeros *zeros : {&w, &a, &g})
+      option.prunes |= !zeros->dense && !request_.rules[zeros->rule].given;
     for (const auto &[id, part] : cost.parts) {
       const Operation &op = search_.graph.operations[id];
       (op.phase == Phase::DataGradient     ? option.dataGradient
@@ -390,6 +392,14 @@ private:
       }
       plan_.problem.operations.push_back(std::move(operation));
     }
+    if (!request_.sparseLayers)
+      return;
+    SelectionRule pruned{{}, request_.sparseLayers->layers};
+    for (unsigned i = 0; i < plan_.layers.size(); ++i)
+      for (unsigned o = 0; o < plan_.layers[i].options.size(); ++o)
+        if (plan_.layers[i].options[o].prunes)
+          pruned.options.emplace_back(i, o);
+    plan_.problem.rules.push_back(std::move(pruned));
   }
 
   const SparsitySearch &search_;

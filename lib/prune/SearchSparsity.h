@@ -33,6 +33,7 @@ struct PruneOption {
   double bytes = 0;    ///< weights with their gradients and optimizer states, at the confidence
   double metadata = 0; ///< bytes a step that say where values belong
   std::string bound;   ///< what limits the forward product
+  bool prunes = false; ///< it has zeros that are no given facts
   bool drawn = false;  ///< some of its cycles are estimated from groups of lanes drawn at random
   Rational loss = 0;   ///< of the metric, as far as it counts here
   std::vector<SourceLocation> lines; ///< of files that show it

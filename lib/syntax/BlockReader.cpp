@@ -155,34 +155,35 @@ double BlockReader::confidence(const ast::Entry &entry) {
   return share ? share->toDouble() : 0;
 }
 
-bool BlockReader::rule(const ast::Entry &entry, const ast::Rule &rule, llvm::StringRef required) {
+bool BlockReader::rule(const ast::Entry &entry, const ast::Rule &rule) {
   if (rule.kind == ast::RuleKind::Prefer) {
     diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in " + what)
         .help("use 'require' or an objective");
     return false;
   }
-  const bool isRequired = rule.kind == ast::RuleKind::Require;
-  clauses(entry, isRequired ? kConfidence : kNoClause);
-  SourceRange &first = isRequired ? requirementAt : objectiveAt;
-  if (first.valid()) {
-    diags
-        .error(isRequired ? Code::DuplicateKey : Code::SeveralObjectives, entry.range,
-               what + (isRequired ? " requires " + required.str() : " has one objective"))
-        .note(first, "the first is here");
+  const bool required = rule.kind == ast::RuleKind::Require;
+  clauses(entry, required ? kConfidence : kNoClause);
+  if (required)
+    return true;
+  if (objectiveAt.valid()) {
+    diags.error(Code::SeveralObjectives, entry.range, what + " has one objective")
+        .note(objectiveAt, "the first is here");
     return false;
   }
-  first = entry.range;
+  objectiveAt = entry.range;
   return true;
 }
 
-std::optional<Rational> BlockReader::limit(const ast::Rule &rule, llvm::StringRef name,
-                                           bool atLeast) {
+std::optional<std::pair<std::string, Rational>>
+BlockReader::limit(const ast::Entry &entry, const ast::Rule &rule,
+                   const std::vector<LimitForm> &forms) {
   Constant condition = value(*rule.expr);
   if (condition.failed())
     return std::nullopt;
-  std::string form =
-      fmt::format("require {} {} 0.{}", name.str(),
-                  atLeast ? ">=" : "<=", atLeast ? "74 confidence 0.95" : "09 confidence 0.95");
+  auto exampleOf = [](const LimitForm &form) {
+    return fmt::format("for example: require {} {} {}", form.name,
+                       form.atLeast ? ">=" : "<=", form.example);
+  };
   auto *call = condition.as<CallValue>();
   const Constant *left = nullptr, *right = nullptr;
   bool below = false, above = false;
@@ -197,7 +198,7 @@ std::optional<Rational> BlockReader::limit(const ast::Rule &rule, llvm::StringRe
         .error(
             Code::NotAConstraint, condition.range,
             fmt::format("a constraint compares two values, but this is {}", condition.describe()))
-        .help("for example: " + form);
+        .help(exampleOf(forms.front()));
     return std::nullopt;
   }
   if (!left->as<Word>() && right->as<Word>()) {
@@ -205,23 +206,43 @@ std::optional<Rational> BlockReader::limit(const ast::Rule &rule, llvm::StringRe
     std::swap(below, above);
   }
   auto *word = left->as<Word>();
-  if (!word || word->text != name) {
+  std::vector<std::string> names, quoted;
+  for (const LimitForm &form : forms) {
+    names.push_back(form.name);
+    quoted.push_back("'" + form.name + "'");
+  }
+  auto form =
+      llvm::find_if(forms, [&](const LimitForm &one) { return word && one.name == word->text; });
+  if (form == forms.end()) {
     diags
         .error(Code::UnknownName, left->range,
-               fmt::format("{} requires '{}' alone, not {}", what, name.str(), left->describe()))
-        .suggest(nearest(word ? word->text : "", {name.str()}))
-        .help("for example: " + form);
+               fmt::format("{} requires {}{}, not {}", what, fmt::join(quoted, " or "),
+                           forms.size() == 1 ? " alone" : "", left->describe()))
+        .suggest(nearest(word ? word->text : "", names))
+        .help(exampleOf(forms.front()));
     return std::nullopt;
   }
-  if (above != atLeast || call->name == "<" || call->name == ">") {
+  if (above != form->atLeast || call->name == "<" || call->name == ">") {
     diags
         .error(Code::NotAConstraint, condition.range,
-               fmt::format("'{}' is required to be {} a value", name.str(),
-                           atLeast ? "at least" : "at most"))
-        .help("for example: " + form);
+               fmt::format("'{}' is required to be {} a value", form->name,
+                           form->atLeast ? "at least" : "at most"))
+        .help(exampleOf(*form));
     return std::nullopt;
   }
-  return number(*right, name, 0, 1);
+  if (auto [first, isNew] = required.try_emplace(form->name, entry.range); !isNew) {
+    diags
+        .error(Code::DuplicateKey, entry.range,
+               fmt::format("{} requires '{}' once", what, form->name))
+        .note(first->second, "the first is here");
+    return std::nullopt;
+  }
+  std::optional<Rational> limit;
+  if (form->most == 0)
+    limit = number(*right, form->name, 0, 1);
+  else if (auto whole = integer(*right, form->name, 0, form->most))
+    limit = Rational(*whole);
+  return limit ? std::optional(std::pair(form->name, *limit)) : std::nullopt;
 }
 
 CallArguments::CallArguments(BlockReader &reader, const CallValue &call, SourceRange at,

@@ -17,6 +17,14 @@ enum ClauseSet : unsigned {
   kTransposable = 16
 };
 
+/// What a block may require of a name: a share, or a whole number up to `most`.
+struct LimitForm {
+  std::string name;
+  bool atLeast = false;
+  std::string example; ///< "0.74 confidence 0.95"
+  int64_t most = 0;    ///< 0: a share
+};
+
 class BlockReader {
 public:
   /// `what`: "a sparsity", for messages.
@@ -46,11 +54,11 @@ public:
   int64_t samples(const ast::Entry &entry);
   /// `confidence 0.95`: 0 where it is not stated or wrong.
   double confidence(const ast::Entry &entry);
-  /// False after reporting a preference, a second requirement (a block has "one error") or a second
-  /// objective; clauses are checked, too.
-  bool rule(const ast::Entry &entry, const ast::Rule &rule, llvm::StringRef required);
-  /// `require NAME >= 0.74` (`atLeast`) or `require NAME <= 0.09`, in either order.
-  std::optional<Rational> limit(const ast::Rule &rule, llvm::StringRef name, bool atLeast);
+  /// False after reporting a preference or a second objective; clauses are checked, too.
+  bool rule(const ast::Entry &entry, const ast::Rule &rule);
+  /// The name and the value of `require NAME >= 0.74` or `require NAME <= 0.09`, in either order.
+  std::optional<std::pair<std::string, Rational>>
+  limit(const ast::Entry &entry, const ast::Rule &rule, const std::vector<LimitForm> &forms);
   /// A relative path is beside the file that names it.
   std::string beside(llvm::StringRef path, SourceRange at) const;
   SourceLocation place(SourceRange range) const;
@@ -60,8 +68,8 @@ public:
 
 private:
   std::string what;
-  std::map<std::string, SourceRange> seen;
-  SourceRange requirementAt, objectiveAt;
+  std::map<std::string, SourceRange> seen, required;
+  SourceRange objectiveAt;
 };
 
 /// Arguments of a call such as nm(2, 4, along = output), by place or by name, with flags: words

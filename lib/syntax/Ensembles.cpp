@@ -246,12 +246,12 @@ private:
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
     using K = ast::RuleKind;
-    if (!reader.rule(entry, rule, "one error"))
+    if (!reader.rule(entry, rule))
       return;
     if (rule.kind == K::Require) {
       double confidence = reader.confidence(entry);
-      if (auto most = reader.limit(rule, "error", /*atLeast=*/false))
-        out.error = {*most, confidence, reader.place(entry.range)};
+      if (auto most = reader.limit(entry, rule, {{"error", false, "0.09 confidence 0.95"}}))
+        out.error = {most->second, confidence, reader.place(entry.range)};
       return;
     }
     const std::vector<std::string> known{"step_time", "energy", "memory", "price"};

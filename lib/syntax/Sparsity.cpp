@@ -7,6 +7,9 @@
 namespace accord {
 namespace {
 
+/// Layers of a training, at most; a limit above says nothing.
+constexpr int64_t kMostLayers = 1'000'000;
+
 const std::vector<std::string> kOperands{"weights", "activations", "gradients"};
 
 class SparsityReader {
@@ -148,12 +151,19 @@ private:
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
     using K = ast::RuleKind;
-    if (!reader.rule(entry, rule, "one accuracy"))
+    if (!reader.rule(entry, rule))
       return;
     if (rule.kind == K::Require) {
       double confidence = reader.confidence(entry);
-      if (auto least = reader.limit(rule, "accuracy", /*atLeast=*/true))
-        out.accuracy = {*least, confidence, reader.place(entry.range)};
+      auto limit = reader.limit(
+          entry, rule,
+          {{"accuracy", true, "0.74 confidence 0.95"}, {"sparse_layers", false, "6", kMostLayers}});
+      if (limit && limit->first == "accuracy")
+        out.accuracy = {limit->second, confidence, reader.place(entry.range)};
+      else if (limit) {
+        reader.clauses(entry, kNoClause);
+        out.sparseLayers = {limit->second.toInt64().value(), reader.place(entry.range)};
+      }
       return;
     }
     Constant value = reader.value(*rule.expr);
