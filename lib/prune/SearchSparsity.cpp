@@ -13,7 +13,7 @@
 namespace accord {
 namespace {
 
-constexpr llvm::StringLiteral kUpdate = ".update";
+constexpr llvm::StringLiteral kUpdate = ".update", kGradientSum = ".gradient_sum";
 constexpr unsigned kOperands = 3;
 const char *const kOperandNames[kOperands] = {"weights", "activations", "gradients"};
 
@@ -40,6 +40,22 @@ std::string parameterOf(const WorkGraph &graph, const PrunedLayer &layer, ValueI
     if (const Operation &op = graph.operations[id];
         op.phase == Phase::Update && op.name.ends_with(kUpdate) && updatesWeights(op, layer))
       return op.name.substr(0, op.name.size() - kUpdate.size());
+  // What several layers use has the sum of their gradients.
+  auto isResult = [&](ValueId of) {
+    return std::any_of(layer.operations.begin(), layer.operations.end(), [&](OperationId id) {
+      const Operation &op = graph.operations[id];
+      return op.phase == Phase::WeightGradient &&
+             std::find(op.results.begin(), op.results.end(), of) != op.results.end();
+    });
+  };
+  for (const Operation &sum : graph.operations)
+    if (llvm::StringRef name = sum.name;
+        name.consume_back(kGradientSum) &&
+        std::any_of(sum.operands.begin(), sum.operands.end(), isResult))
+      for (const Operation &op : graph.operations)
+        if (op.phase == Phase::Update && op.name == name.str() + kUpdate.str() &&
+            updatesWeights(op, layer))
+          return name.str();
   for (size_t i = 0; i < graph.values.size() && graph.values[value].alias != kNone; ++i)
     value = graph.values[value].alias;
   return graph.values[value].name.empty() ? layer.name : graph.values[value].name;
