@@ -1,6 +1,7 @@
 // Chosen zeros as JSON, text, MLIR and a page.
 #pragma once
 #include "lib/emit/Summary.h"
+#include "lib/model/ShownSelection.h"
 #include "lib/prune/SparsityPlan.h"
 #include "llvm/Support/JSON.h"
 
@@ -14,6 +15,9 @@ llvm::json::Value toJson(const SparsityPlan &plan);
 /// reports at `path` what is of another form. Words and costs by phase are not read.
 bool readSelection(const llvm::json::Value &value, SelectionProblem &problem,
                    SelectionResult &result, llvm::json::Path path);
+
+/// What it shows of the step: all that people read of it but words.
+bool readShown(const llvm::json::Value &value, ShownSelection &shown, llvm::json::Path path);
 
 /// Table of layers, sums, accuracy. `folder`: of the report; empty: none.
 std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,

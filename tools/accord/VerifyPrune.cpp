@@ -2,6 +2,7 @@
 #include "lib/emit/DataflowJson.h"
 #include "lib/emit/Sparsity.h"
 #include "lib/verify/Dataflow.h"
+#include "lib/verify/SelectionShown.h"
 #include "tools/accord/AnswerFile.h"
 #include "tools/accord/Session.h"
 #include <fmt/format.h>
@@ -37,8 +38,15 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
     SelectionResult result;
     read = readSelection(document, problem, result, root);
     unfit = read ? check(problem) : "";
-    if (read && unfit.empty())
+    ShownSelection shown;
+    read = read && readShown(document, shown, root);
+    if (read && unfit.empty()) {
       proof = verify(problem, result);
+      std::vector<Issue> found = verify(problem, result, shown);
+      if (found.empty())
+        proof.checked.push_back("what is shown of layers, options and the step is what was chosen");
+      proof.findings.insert(proof.findings.end(), found.begin(), found.end());
+    }
   }
   if (!read)
     return wrong(fmt::format("{}: {}", file, llvm::toString(root.getError())));
@@ -51,6 +59,11 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   verification.trusted.push_back(
       "times, energies, bytes and losses of the options, as the cost model and the "
       "evidence gave them");
+  if (const llvm::json::Object *all = document.getAsObject(); all && all->get("accuracy"))
+    verification.trusted.push_back("what is said of accuracy, as the evidence showed it");
+  if (pipeline)
+    verification.trusted.push_back(
+        "what is told of stages: their cycles, what limits them, and why");
   return verification;
 }
 

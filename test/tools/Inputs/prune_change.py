@@ -16,6 +16,15 @@ elif what == "sums":
     document["answer"]["time_ps"] -= 1
 elif what == "budget":
     document["problem"]["loss_budget"] = 0
+elif what == "shown-layer":
+    layer = document["step"]["layers"][0]
+    layer["chosen"] = (layer["chosen"] + 1) % len(layer["options"])
+elif what == "shown-time":
+    document["step"]["time_s"] *= 0.99
+elif what == "shown-option":
+    document["step"]["layers"][0]["options"][1]["time_quantile_s"] *= 0.99
+elif what == "shown-proof":
+    document["answer"]["bound"] -= 1  # which is true, too
 elif what == "multipliers":
     document["pipeline"]["stages"][1]["multipliers"] -= 1
 elif what == "interval":
