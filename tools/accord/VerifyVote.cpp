@@ -5,6 +5,7 @@
 #include "lib/verify/Vote.h"
 #include "tools/accord/AnswerFile.h"
 #include "tools/accord/Session.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -137,6 +138,50 @@ private:
   std::set<std::vector<unsigned>> tight_, none_;
 };
 
+/// What people read at the top of the file and of each size, where it is not what was proved.
+std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &plan) {
+  std::vector<Issue> findings;
+  const llvm::json::Object &document = *value.getAsObject(); // it was read
+  auto same = [&](const std::string &what, std::optional<double> shown, double proved) {
+    if (shown && !(std::abs(*shown - proved) <= 1e-12 * std::max(1e-300, std::abs(proved))))
+      findings.push_back(
+          {"A0906", fmt::format("{} is shown as {}, and is {}", what, *shown, proved), {}, {}});
+  };
+  auto numberIn = [](const llvm::json::Object *of, llvm::StringRef key) {
+    return of ? of->getNumber(key) : std::nullopt;
+  };
+  if (const MemberChoice *chosen = plan.chosen()) {
+    const MemberObjective objective = plan.problem.objective;
+    const double scale = objective == MemberObjective::StepTime ? 1e-12 : 1;
+    const llvm::json::Object *shown = document.getObject("objective");
+    same("the objective", numberIn(shown, "value"), valueOf(*chosen, objective) * scale);
+    if (shown && shown->getString("name") != llvm::StringRef(name(objective)))
+      findings.push_back({"A0906", "another objective is shown than was proved", {}, {}});
+    same("the bound", numberIn(document.getObject("bound"), "value"), plan.result.bound * scale);
+    same("the gap", document.getNumber("gap"), plan.result.gap(objective));
+  }
+  const llvm::json::Array *sizes = document.getArray("sizes");
+  for (size_t i = 0; sizes && i < plan.result.sizes.size(); ++i) {
+    const MemberChoice *choice = plan.result.sizes[i].shown();
+    if (!choice)
+      continue;
+    const std::string who = membersText(plan.problem, choice->counts);
+    const llvm::json::Object *size = (*sizes)[i].getAsObject();
+    const llvm::json::Object *guarantee = size->getObject("guarantee");
+    auto stated = guarantee ? guarantee->getString("value") : std::nullopt;
+    if (stated && Rational::parse(stated->str()) != choice->error)
+      findings.push_back({"A0906",
+                          fmt::format("the guarantee of {} is shown as {}, and is {}", who,
+                                      stated->str(), choice->error.print()),
+                          {},
+                          {}});
+    if (!plan.problem.lost && choice->afterLoss != choice->error)
+      findings.push_back(
+          {"A0906", fmt::format("{}: no device is lost, and another error is shown", who), {}, {}});
+  }
+  return findings;
+}
+
 } // namespace
 
 bool holdsVote(const std::string &path) { return holdsAnswer(path, kVoteFile); }
@@ -152,7 +197,10 @@ std::optional<Verification> verifyVote(const std::string &path, bool json) {
            json, "verify");
     return std::nullopt;
   }
-  return VoteProver(plan).run();
+  Verification verification = VoteProver(plan).run();
+  for (Issue &issue : misread(answer->document, plan))
+    verification.findings.push_back(std::move(issue));
+  return verification;
 }
 
 } // namespace accord
