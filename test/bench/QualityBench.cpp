@@ -88,11 +88,12 @@ void BM_VerifyNineVoters(benchmark::State &state) {
 BENCHMARK(BM_VerifyNineVoters)->Unit(benchmark::kMillisecond);
 
 /// A 3 x 3 layer of ResNet-50, both operands skipped in tiles, sixteen lanes in lock-step.
-void BM_ProductInLanes(benchmark::State &state) {
+void inLanes(benchmark::State &state, const ZeroPattern &weights) {
   SparseProduct product;
   product.rows = 802'816, product.columns = 64, product.depth = 576;
-  product.stationary.kind = product.streaming.kind = ZeroPattern::Kind::Unstructured;
-  product.stationary.density = product.streaming.density = 0.4;
+  product.stationary = weights;
+  product.streaming.kind = ZeroPattern::Kind::Unstructured;
+  product.streaming.density = 0.4;
   product.stationaryFormat.kind = product.streamingFormat.kind = SparseFormat::Kind::Bitmask;
   SparseCore core;
   core.stationary = core.streaming = {ZeroUse::Mode::Skip, true, 0, 0, 1};
@@ -100,6 +101,20 @@ void BM_ProductInLanes(benchmark::State &state) {
   for (auto _ : state)
     benchmark::DoNotOptimize(productCycles(product, core, {1024, 0, 0, 0}, 0.95));
 }
+
+void BM_ProductInLanes(benchmark::State &state) {
+  ZeroPattern weights;
+  weights.kind = ZeroPattern::Kind::Unstructured, weights.density = 0.4;
+  inLanes(state, weights);
+}
 BENCHMARK(BM_ProductInLanes)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
+
+/// Tiles cut groups: cycles of groups that are drawn.
+void BM_ProductInLanesDrawn(benchmark::State &state) {
+  ZeroPattern weights;
+  weights.kind = ZeroPattern::Kind::Structured, weights.kept = 3, weights.of = 7;
+  inLanes(state, weights);
+}
+BENCHMARK(BM_ProductInLanesDrawn)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
 
 } // namespace
