@@ -114,7 +114,6 @@ public:
 
   /// Both operands twice.
   void draw(int64_t m, int64_t first, int64_t last, SplitMix &random) {
-    first_ = first, last_ = last;
     spans_.clear();
     int64_t from = depth_, to = 0;
     for (int64_t n = first / tiles_; n <= (last - 1) / tiles_; ++n) {
@@ -173,8 +172,7 @@ public:
   }
 
 private:
-  int64_t depth_, tile_, tiles_, slots_, first_ = 0, last_ = 0, taken_ = 0, places_ = 0,
-                                         longest_ = 0;
+  int64_t depth_, tile_, tiles_, slots_, taken_ = 0, places_ = 0, longest_ = 0;
   std::vector<uint8_t> ones_;
   std::array<std::optional<DrawnZeros>, 2> stationary_, streaming_;
   std::vector<LineSpan> spans_, streams_;

@@ -9,7 +9,6 @@ namespace accord {
 /// Elements `from` to `to` of a line (an output) along the reduction, both at the border of a tile.
 struct LineSpan {
   int64_t line = 0, from = 0, to = 0;
-  bool operator==(const LineSpan &) const = default;
 };
 
 /// Draws an operand that is skipped. Transposable N:M is drawn as squares with `kept` neighbours in

@@ -3,8 +3,6 @@
 #include <map>
 
 namespace accord {
-namespace {} // namespace
-
 bool updatesWeights(const Operation &op, const PrunedLayer &layer) {
   double elements = op.domain.empty() ? 0 : 1;
   for (const Loop &loop : op.domain)

@@ -18,12 +18,10 @@ public:
     if (shown.objective != name(problem.objective))
       find(fmt::format("'{}' is shown as the objective of '{}'", shown.objective,
                        name(problem.objective)));
-    const bool proven = result.feasible && result.bound >= result.value;
-    if (shown.proven != proven)
+    if (shown.proven != result.proven())
       find(fmt::format("the choice is called {}, with a value of {} and a bound of {}",
                        shown.proven ? "proven" : "not proven", result.value, result.bound));
-    const auto value = static_cast<double>(result.value), bound = static_cast<double>(result.bound);
-    same("the gap", shown.gap, proven || value <= 0 ? 0 : (value - bound) / value);
+    same("the gap", shown.gap, result.gap());
     if (shown.layers.size() != problem.operations.size() ||
         result.choice.size() != problem.operations.size()) {
       find(
