@@ -1,13 +1,19 @@
-# A room is a folder of .cpp files; every room ends up in the one shared libaccord.so, so that plugins find our symbols.
+# A room is a group of folders that compile alike; every room ends up in the one shared libaccord.so, so that plugins find our symbols.
 set_property(GLOBAL PROPERTY ACCORD_ROOMS "")
 set_property(GLOBAL PROPERTY ACCORD_TABLEGEN "")
 
-# accord_room(name [READS_DNN] [DEPENDS target...]): all .cpp files of the current folder (not of its sub-folders).
-# READS_DNN: most of them include dialects/dnn/Dnn.h, which takes four of the five seconds that such a file compiles; it is compiled once,
-# with the room `dnn`.
+# accord_room(name [READS_DNN] [FOLDERS folder...] [DEPENDS target...] [SOURCES file...]): all .cpp files of the folders and of their sub-folders
+# (without FOLDERS: of the current folder alone).
+# READS_DNN: most of them include dialects/dnn/Dnn.h, which takes four of the five seconds that such a file compiles; it is compiled once, with
+# the room `dnn`. All other rooms share cmake/Precompiled.h, which is compiled with the room `support`.
 function(accord_room name)
-  cmake_parse_arguments(ARG "READS_DNN" "" "DEPENDS;SOURCES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  cmake_parse_arguments(ARG "READS_DNN" "" "FOLDERS;DEPENDS;SOURCES" ${ARGN})
+  if(ARG_FOLDERS)
+    list(TRANSFORM ARG_FOLDERS APPEND "/*.cpp" OUTPUT_VARIABLE patterns)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  endif()
   if(NOT sources AND NOT ARG_SOURCES)
     return()
   endif()
@@ -16,10 +22,14 @@ function(accord_room name)
   if(generated OR ARG_DEPENDS)
     add_dependencies(accord_${name} ${generated} ${ARG_DEPENDS})
   endif()
-  if(ARG_READS_DNN AND name STREQUAL "dnn")
+  if(name STREQUAL "dnn")
     target_precompile_headers(accord_dnn PRIVATE "${CMAKE_SOURCE_DIR}/dialects/dnn/Dnn.h")
+  elseif(name STREQUAL "support")
+    target_precompile_headers(accord_support PRIVATE "${CMAKE_SOURCE_DIR}/cmake/Precompiled.h")
   elseif(ARG_READS_DNN)
     target_precompile_headers(accord_${name} REUSE_FROM accord_dnn)
+  elseif(TARGET accord_support)
+    target_precompile_headers(accord_${name} REUSE_FROM accord_support)
   endif()
   set_property(GLOBAL APPEND PROPERTY ACCORD_ROOMS accord_${name})
 endfunction()

@@ -1,8 +1,8 @@
 // A cost model: large matrix products come near the peak, small ones do not, and nothing is faster
 // than its launch.
 #include "Plugin.h"
-#include "lib/cost/CostModel.h"
-#include "lib/latency/Forms.h"
+#include "lib/machine/cost/CostModel.h"
+#include "lib/latency/forms/Forms.h"
 #include <fmt/format.h>
 
 using namespace accord;

@@ -1,5 +1,5 @@
 // The pass: how critical each operation is, beside it.
-#include "lib/analysis/CriticalPath.h"
+#include "lib/planning/analysis/CriticalPath.h"
 #include "mlir/IR/Builders.h"
 #include "passes/analyze/Passes.h"
 #include "passes/analyze/Target.h"

@@ -1,5 +1,5 @@
 // The pass: what each operation costs, beside it.
-#include "lib/cost/Estimate.h"
+#include "lib/machine/cost/Estimate.h"
 #include "mlir/IR/Builders.h"
 #include "passes/analyze/Passes.h"
 #include "passes/analyze/Target.h"

@@ -1,7 +1,7 @@
 #include "passes/analyze/Target.h"
 #include "dialects/accel/AccelDialect.h"
-#include "lib/cost/FromAccel.h"
-#include "lib/cost/FromDnn.h"
+#include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/FromDnn.h"
 
 using namespace mlir;
 

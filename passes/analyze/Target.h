@@ -2,7 +2,7 @@
 // as diagnostics.
 #pragma once
 #include "dialects/dnn/Dnn.h"
-#include "lib/model/Check.h"
+#include "lib/support/Check.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace accord {

@@ -1,6 +1,6 @@
 // The pass: what a training graph computes, beside it.
 #include "dialects/interfaces/WorkOpInterface.h"
-#include "lib/interpret/Interpreter.h"
+#include "lib/training/interpret/Interpreter.h"
 #include "mlir/IR/Builders.h"
 #include "passes/interpret/Passes.h"
 

@@ -1,7 +1,7 @@
 // The pass: one placement beside each training graph.
 #include "dialects/plan/PlanDialect.h"
-#include "lib/emit/PlanMlir.h"
-#include "lib/place/SingleDevice.h"
+#include "lib/planning/output/PlanMlir.h"
+#include "lib/planning/solve/SingleDevice.h"
 #include "passes/analyze/Target.h"
 #include "passes/schedule/Passes.h"
 

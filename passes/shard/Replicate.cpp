@@ -1,5 +1,5 @@
 // The pass: replicas that take samples of their own.
-#include "lib/shard/DataParallel.h"
+#include "lib/training/shard/DataParallel.h"
 #include "passes/shard/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
 

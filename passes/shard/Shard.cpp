@@ -1,5 +1,5 @@
 // The pass: the program of one of several devices.
-#include "lib/shard/Partitioner.h"
+#include "lib/training/shard/Partitioner.h"
 #include "passes/shard/Passes.h"
 
 using namespace mlir;

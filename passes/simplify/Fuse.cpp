@@ -1,5 +1,5 @@
 // The pass: chains of operations as one.
-#include "lib/fuse/Bodies.h"
+#include "lib/training/fuse/Bodies.h"
 #include "passes/simplify/Passes.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // The pass: one training graph for each model.
-#include "lib/differentiate/Differentiator.h"
+#include "lib/training/differentiate/Differentiator.h"
 #include "passes/train/Passes.h"
 #include "passes/train/TrainingSettings.h"
 #include "llvm/ADT/MapVector.h"

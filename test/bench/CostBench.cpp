@@ -1,6 +1,6 @@
 // Closed forms of arrays and lanes: estimates a second, with other extents each time.
-#include "lib/array/Systolic.h"
-#include "lib/array/VectorCycles.h"
+#include "lib/machine/array/Systolic.h"
+#include "lib/machine/array/VectorCycles.h"
 #include <array>
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
 // What a design is worth: bounds of a step and steps, a second, each of another machine.
-#include "lib/mine/StepWork.h"
+#include "lib/exploration/steps/StepWork.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;

@@ -1,5 +1,5 @@
 // Text to tree: the catalogue's largest files, and a generated one of many machines.
-#include "lib/syntax/Parser.h"
+#include "lib/language/syntax/Parser.h"
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

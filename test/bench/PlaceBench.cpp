@@ -1,6 +1,6 @@
 // The optimizer of placements on a language model of 96 and 960 equal blocks and 1,024 devices.
-#include "lib/place/Place.h"
-#include "test/unit/PlacementProblems.h"
+#include "lib/placement/solve/Place.h"
+#include "test/lib/placement/PlacementProblems.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;

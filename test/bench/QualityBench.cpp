@@ -1,9 +1,9 @@
 // Choices of zeros, products with zeros, and bounds of votes.
-#include "lib/prune/Cycles.h"
-#include "lib/prune/Select.h"
-#include "lib/verify/Selection.h"
-#include "lib/verify/Vote.h"
-#include "lib/vote/Bounds.h"
+#include "lib/sparsity/cost/Cycles.h"
+#include "lib/sparsity/solve/Select.h"
+#include "lib/sparsity/verify/Selection.h"
+#include "lib/ensembles/verify/Vote.h"
+#include "lib/ensembles/solve/Bounds.h"
 #include <benchmark/benchmark.h>
 #include <random>
 

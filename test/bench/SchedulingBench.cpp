@@ -1,8 +1,8 @@
 // The list scheduler and its bounds on layered random problems of growing size.
-#include "lib/solve/Beats.h"
-#include "lib/solve/Solve.h"
+#include "lib/scheduling/solve/Beats.h"
+#include "lib/scheduling/solve/Solve.h"
 #include "test/fuzz/Random.h"
-#include "test/unit/SchedulingTransformer.h"
+#include "test/lib/scheduling/SchedulingTransformer.h"
 #include <benchmark/benchmark.h>
 
 using namespace accord;

@@ -1,5 +1,5 @@
 // Mapping a training step's convolutions onto DRAM and an on-chip memory.
-#include "lib/tile/Mapping.h"
+#include "lib/machine/tiling/Mapping.h"
 #include <benchmark/benchmark.h>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Timing graphs: all of a large one, and a change of one operation in graphs of 100,000.
-#include "lib/analysis/TimingGraph.h"
+#include "lib/planning/analysis/TimingGraph.h"
 #include "test/fuzz/Random.h"
 #include <algorithm>
 #include <benchmark/benchmark.h>

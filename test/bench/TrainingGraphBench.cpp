@@ -2,7 +2,7 @@
 // operations.
 #include "dialects/Register.h"
 #include "dialects/dnn/Dnn.h"
-#include "lib/syntax/Elaborate.h"
+#include "lib/language/program/Elaborate.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"

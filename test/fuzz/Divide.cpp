@@ -1,5 +1,5 @@
 #include "test/fuzz/Divide.h"
-#include "lib/interpret/Interpreter.h"
+#include "lib/training/interpret/Interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -1,10 +1,10 @@
 #include "test/fuzz/Properties.h"
-#include "lib/emit/JsonText.h"
-#include "lib/emit/PlanJson.h"
-#include "lib/emit/Summary.h"
-#include "lib/syntax/Format.h"
-#include "lib/syntax/Parser.h"
-#include "lib/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Summary.h"
+#include "lib/language/syntax/Format.h"
+#include "lib/language/syntax/Parser.h"
+#include "lib/planning/verify/Verify.h"
 #include "test/fuzz/Elaboration.h"
 #include <algorithm>
 

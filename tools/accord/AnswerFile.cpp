@@ -1,5 +1,5 @@
 #include "tools/accord/AnswerFile.h"
-#include "lib/support/JsonParse.h"
+#include "lib/support/documents/JsonParse.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

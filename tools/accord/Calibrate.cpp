@@ -1,12 +1,12 @@
 // accord calibrate: a machine's parameters from measured step times, and how well they predict
 // others.
 #include "dialects/Register.h"
-#include "lib/calibrate/Accuracy.h"
-#include "lib/calibrate/CalibrationJson.h"
-#include "lib/calibrate/Runs.h"
-#include "lib/emit/JsonText.h"
-#include "lib/place/Published.h"
-#include "lib/syntax/Parser.h"
+#include "lib/machine/calibration/Accuracy.h"
+#include "lib/machine/calibration/CalibrationJson.h"
+#include "lib/machine/calibration/Runs.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/machine/calibration/Published.h"
+#include "lib/language/syntax/Parser.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Passes.h"

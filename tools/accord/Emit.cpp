@@ -1,6 +1,6 @@
 // accord emit: scripts and manifests that start a plan.
-#include "lib/emit/JsonText.h"
-#include "lib/emit/Launch.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/launch/Launch.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/PlacementFile.h"

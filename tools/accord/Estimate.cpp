@@ -1,7 +1,7 @@
 // accord estimate: what each operation costs on a machine, without planning.
-#include "lib/cost/Estimate.h"
-#include "lib/analysis/Liveness.h"
-#include "lib/emit/JsonText.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/planning/analysis/Liveness.h"
+#include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/raw_ostream.h"

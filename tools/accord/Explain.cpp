@@ -1,9 +1,9 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
-#include "lib/emit/JsonText.h"
-#include "lib/emit/PlacementSummary.h"
-#include "lib/emit/Summary.h"
-#include "lib/emit/Timing.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/placement/output/PlacementSummary.h"
+#include "lib/planning/output/Summary.h"
+#include "lib/planning/output/Timing.h"
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"

@@ -1,6 +1,6 @@
 // accord fmt: one layout for both languages.
-#include "lib/syntax/Format.h"
-#include "lib/syntax/Parser.h"
+#include "lib/language/syntax/Format.h"
+#include "lib/language/syntax/Parser.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/raw_ostream.h"

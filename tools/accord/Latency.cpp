@@ -1,8 +1,8 @@
 // accord latency: step time, memory and FLOPs as functions, without searching for a plan.
-#include "lib/emit/JsonText.h"
-#include "lib/emit/TextTable.h"
-#include "lib/latency/Jit.h"
-#include "lib/latency/Sweep.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/TextTable.h"
+#include "lib/latency/forms/Jit.h"
+#include "lib/latency/model/Sweep.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/LatencyDegrees.h"

@@ -1,6 +1,6 @@
 #include "tools/accord/LatencyDegrees.h"
-#include "lib/cost/Estimate.h"
-#include "lib/latency/ClusterFit.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/latency/build/ClusterFit.h"
 #include "tools/accord/LatencyForms.h"
 #include "tools/accord/Session.h"
 #include "llvm/ADT/STLExtras.h"

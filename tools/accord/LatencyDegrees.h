@@ -1,6 +1,6 @@
 // The latency model of a session's job on a cluster, over its parallel degrees.
 #pragma once
-#include "lib/latency/LatencyModel.h"
+#include "lib/latency/model/LatencyModel.h"
 
 namespace accord {
 

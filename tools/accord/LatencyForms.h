@@ -1,7 +1,7 @@
 // The latency model of a session's job, and its files.
 #pragma once
-#include "lib/latency/LatencyModel.h"
-#include "lib/model/Plan.h"
+#include "lib/latency/model/LatencyModel.h"
+#include "lib/machine/model/Plan.h"
 
 namespace accord {
 

@@ -1,6 +1,6 @@
 // accord mine, after its command line is read.
 #pragma once
-#include "lib/mine/Mine.h"
+#include "lib/exploration/solve/Mine.h"
 #include "tools/accord/Planning.h"
 #include "tools/accord/Session.h"
 

@@ -1,6 +1,6 @@
 // What a mining leaves behind for `accord verify`.
 #pragma once
-#include "lib/emit/Mining.h"
+#include "lib/exploration/output/Mining.h"
 #include "lib/support/Diagnostics.h"
 #include "tools/accord/MineJobs.h"
 

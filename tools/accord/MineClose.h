@@ -1,6 +1,6 @@
 // Designs that may be best, with schedules that are searched for: `accord mine --close`.
 #pragma once
-#include "lib/mine/Mine.h"
+#include "lib/exploration/solve/Mine.h"
 
 namespace accord {
 

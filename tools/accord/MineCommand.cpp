@@ -1,5 +1,5 @@
 // accord mine: the best design of a space for training jobs.
-#include "lib/mine/Mine.h"
+#include "lib/exploration/solve/Mine.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Ranks.h"
 #include "tools/accord/SolveWatch.h"

@@ -1,9 +1,9 @@
 // What `accord mine` mines for: a space, the jobs of its files, on one device or placed on a
 // cluster, and designs in words.
 #pragma once
-#include "lib/mine/PlacedProblem.h"
-#include "lib/mine/StepProblem.h"
-#include "lib/model/MiningPlan.h"
+#include "lib/exploration/clusters/PlacedProblem.h"
+#include "lib/exploration/steps/StepProblem.h"
+#include "lib/exploration/problem/MiningPlan.h"
 #include "tools/accord/Mine.h"
 
 namespace accord {

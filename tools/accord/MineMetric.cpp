@@ -1,6 +1,6 @@
 #include "tools/accord/MineMetric.h"
-#include "lib/mine/DesignSpace.h"
-#include "lib/syntax/Objective.h"
+#include "lib/exploration/space/DesignSpace.h"
+#include "lib/language/requests/Objective.h"
 #include <fmt/format.h>
 
 namespace accord {

@@ -1,6 +1,6 @@
 // What is made least by `accord mine`: a word, or an expression over a design and its step.
 #pragma once
-#include "lib/mine/StepProblem.h"
+#include "lib/exploration/steps/StepProblem.h"
 #include "tools/accord/Mine.h"
 
 namespace accord {

@@ -1,6 +1,6 @@
 #include "tools/accord/MinePlacement.h"
-#include "lib/emit/PlacementFolder.h"
-#include "lib/place/Judge.h"
+#include "lib/placement/output/PlacementFolder.h"
+#include "lib/placement/evaluate/Judge.h"
 #include "tools/accord/MineMetric.h"
 #include "tools/accord/PlacementFile.h"
 #include "tools/accord/PlacementPins.h"

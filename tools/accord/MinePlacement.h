@@ -1,8 +1,8 @@
 // accord mine where a file trains on a cluster: its job as one of mining, and the placement on the
 // design that is best.
 #pragma once
-#include "lib/mine/PlacedProblem.h"
-#include "lib/model/MiningPlan.h"
+#include "lib/exploration/clusters/PlacedProblem.h"
+#include "lib/exploration/problem/MiningPlan.h"
 #include "tools/accord/Session.h"
 
 namespace accord {

@@ -1,8 +1,8 @@
 #include "tools/accord/MineReport.h"
-#include "lib/emit/Mining.h"
-#include "lib/emit/MiningReport.h"
-#include "lib/mine/Front.h"
-#include "lib/mine/Sensitivity.h"
+#include "lib/exploration/output/Mining.h"
+#include "lib/exploration/output/MiningReport.h"
+#include "lib/exploration/strategies/Front.h"
+#include "lib/exploration/solve/Sensitivity.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>

@@ -1,6 +1,6 @@
 // accord mine --stages: a design for each stage of a pipeline.
 #pragma once
-#include "lib/mine/Stages.h"
+#include "lib/exploration/clusters/Stages.h"
 #include "tools/accord/MineJobs.h"
 
 namespace accord {

@@ -1,7 +1,7 @@
 // What a plan says otherwise than the space or the cost model that it should follow from.
 #pragma once
-#include "lib/model/Costs.h"
-#include "lib/model/WorkGraph.h"
+#include "lib/machine/model/Costs.h"
+#include "lib/machine/model/WorkGraph.h"
 
 namespace accord {
 

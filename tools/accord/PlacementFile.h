@@ -1,8 +1,8 @@
 // Reading the finished plan of a cluster, and proving it.
 #pragma once
-#include "lib/model/PlacementPlan.h"
-#include "lib/verify/Placement.h"
-#include "lib/verify/Verify.h"
+#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/placement/verify/Placement.h"
+#include "lib/planning/verify/Verify.h"
 #include <optional>
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "tools/accord/PlacementPins.h"
-#include "lib/emit/PlacementFigures.h"
-#include "lib/syntax/Pins.h"
+#include "lib/placement/output/PlacementFigures.h"
+#include "lib/language/requests/Pins.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>

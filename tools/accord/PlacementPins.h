@@ -1,7 +1,7 @@
 // Requirements about where layers may be, on the layers and devices of a placement problem.
 #pragma once
-#include "lib/model/Placement.h"
-#include "lib/syntax/Elaborate.h"
+#include "lib/placement/problem/Placement.h"
+#include "lib/language/program/Elaborate.h"
 
 namespace accord {
 

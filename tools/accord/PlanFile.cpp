@@ -1,5 +1,5 @@
 #include "tools/accord/PlanFile.h"
-#include "lib/emit/PlanJson.h"
+#include "lib/planning/output/PlanJson.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,6 +1,6 @@
 // Reading a finished plan: a folder that `accord compile` wrote, or its plan.json.
 #pragma once
-#include "lib/model/Plan.h"
+#include "lib/machine/model/Plan.h"
 #include <optional>
 #include <string>
 

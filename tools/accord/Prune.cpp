@@ -1,9 +1,9 @@
 // accord prune: which zeros each layer of a training should have.
-#include "lib/cost/Estimate.h"
-#include "lib/emit/JsonText.h"
-#include "lib/emit/Sparsity.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/Version.h"
-#include "lib/syntax/Sparsity.h"
+#include "lib/language/requests/Sparsity.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Session.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,7 +1,7 @@
 #include "tools/accord/Ranks.h"
-#include "lib/ranks/Leader.h"
-#include "lib/ranks/Server.h"
-#include "lib/ranks/Sockets.h"
+#include "lib/exploration/distributed/Leader.h"
+#include "lib/exploration/distributed/Server.h"
+#include "lib/exploration/distributed/Sockets.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>

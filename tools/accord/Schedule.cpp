@@ -1,7 +1,7 @@
 // accord schedule: operators on the cores of one accelerator, as slots.
-#include "lib/emit/JsonText.h"
-#include "lib/emit/PlanJson.h"
-#include "lib/emit/ProjectSchedule.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/Planning.h"

@@ -1,11 +1,11 @@
 // What the sub-commands share: common options, loading a program, planning, printing diagnostics.
 #pragma once
-#include "lib/emit/Summary.h"
-#include "lib/mine/ClusterSpace.h"
-#include "lib/model/PlacementPlan.h"
-#include "lib/network/Cluster.h"
-#include "lib/place/Offer.h"
-#include "lib/syntax/Elaborate.h"
+#include "lib/planning/output/Summary.h"
+#include "lib/exploration/clusters/ClusterSpace.h"
+#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/machine/collectives/Cluster.h"
+#include "lib/placement/builder/Offer.h"
+#include "lib/language/program/Elaborate.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/JSON.h"
 #include <memory>

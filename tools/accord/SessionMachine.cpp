@@ -1,9 +1,9 @@
 // What a session's target is: a machine, devices of a cluster, or a space of machines.
-#include "lib/cost/FromAccel.h"
-#include "lib/cost/FromCluster.h"
-#include "lib/cost/SourceOf.h"
-#include "lib/mine/DesignSpace.h"
-#include "lib/syntax/ElaborateAccel.h"
+#include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/FromCluster.h"
+#include "lib/machine/translate/SourceOf.h"
+#include "lib/exploration/space/DesignSpace.h"
+#include "lib/language/machines/ElaborateAccel.h"
 #include "tools/accord/Session.h"
 #include <fmt/format.h>
 

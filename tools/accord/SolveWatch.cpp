@@ -1,5 +1,5 @@
 #include "tools/accord/SolveWatch.h"
-#include "lib/emit/Summary.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/support/Quantity.h"
 #include "llvm/Support/Process.h"
 #include <csignal>

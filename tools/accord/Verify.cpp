@@ -1,6 +1,6 @@
 // accord verify: re-proves a plan with code that shares nothing with what made it.
-#include "lib/verify/Verify.h"
-#include "lib/emit/JsonText.h"
+#include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/PlacementFile.h"

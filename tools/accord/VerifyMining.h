@@ -1,7 +1,7 @@
 // accord verify of what `accord mine` wrote.
 #pragma once
-#include "lib/verify/Mining.h"
-#include "lib/verify/Verify.h"
+#include "lib/exploration/verify/Mining.h"
+#include "lib/planning/verify/Verify.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 

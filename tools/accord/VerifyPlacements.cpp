@@ -1,7 +1,7 @@
 #include "tools/accord/VerifyPlacements.h"
-#include "lib/cost/Estimate.h"
-#include "lib/place/OfferCosts.h"
-#include "lib/solve/ScheduleStep.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/placement/builder/OfferCosts.h"
+#include "lib/planning/solve/ScheduleStep.h"
 #include <algorithm>
 #include <fmt/format.h>
 

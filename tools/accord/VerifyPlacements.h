@@ -1,7 +1,7 @@
 // What layers of stated placement problems cost, found again.
 #pragma once
-#include "lib/cost/PriceCache.h"
-#include "lib/verify/Mining.h"
+#include "lib/machine/cost/PriceCache.h"
+#include "lib/exploration/verify/Mining.h"
 
 namespace accord {
 

@@ -1,8 +1,8 @@
 #include "tools/accord/VerifyPrune.h"
-#include "lib/emit/DataflowJson.h"
-#include "lib/emit/Sparsity.h"
-#include "lib/verify/Dataflow.h"
-#include "lib/verify/SelectionShown.h"
+#include "lib/sparsity/output/DataflowJson.h"
+#include "lib/sparsity/output/Sparsity.h"
+#include "lib/sparsity/verify/Dataflow.h"
+#include "lib/sparsity/verify/SelectionShown.h"
 #include "tools/accord/AnswerFile.h"
 #include "tools/accord/Session.h"
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // What `accord prune` wrote, proved again.
 #pragma once
-#include "lib/verify/Verify.h"
+#include "lib/planning/verify/Verify.h"
 #include <optional>
 #include <string>
 

@@ -1,6 +1,6 @@
 // `accord verify` of the certificate of a schedule.
 #pragma once
-#include "lib/verify/Verify.h"
+#include "lib/planning/verify/Verify.h"
 #include <optional>
 #include <string>
 

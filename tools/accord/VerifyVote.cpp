@@ -1,8 +1,8 @@
 #include "tools/accord/VerifyVote.h"
-#include "lib/emit/Ensemble.h"
-#include "lib/verify/Members.h"
-#include "lib/verify/MembersLost.h"
-#include "lib/verify/Vote.h"
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/verify/Members.h"
+#include "lib/ensembles/verify/MembersLost.h"
+#include "lib/ensembles/verify/Vote.h"
 #include "tools/accord/AnswerFile.h"
 #include "tools/accord/Session.h"
 #include <cmath>

@@ -1,6 +1,6 @@
 // accord verify of what `accord vote` wrote.
 #pragma once
-#include "lib/verify/Verify.h"
+#include "lib/planning/verify/Verify.h"
 #include <optional>
 
 namespace accord {

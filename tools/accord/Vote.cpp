@@ -1,9 +1,9 @@
 // accord vote: which members of an ensemble, how many, and where each is trained.
 #include "tools/accord/Vote.h"
-#include "lib/emit/Ensemble.h"
-#include "lib/emit/JsonText.h"
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/Version.h"
-#include "lib/syntax/Ensembles.h"
+#include "lib/language/requests/Ensembles.h"
 #include "tools/accord/Commands.h"
 #include "tools/accord/VoteCosts.h"
 #include "tools/accord/VoteWidths.h"

@@ -1,6 +1,6 @@
 // accord vote, after its command line is read.
 #pragma once
-#include "lib/model/EnsemblePlan.h"
+#include "lib/ensembles/problem/EnsemblePlan.h"
 #include "tools/accord/Session.h"
 
 namespace accord {

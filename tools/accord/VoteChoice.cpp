@@ -1,9 +1,9 @@
 // The choice of an ensemble, its guarantees, and what is refused.
-#include "lib/emit/Ensemble.h"
-#include "lib/verify/Members.h"
-#include "lib/vote/Bounds.h"
-#include "lib/vote/Choose.h"
-#include "lib/vote/MoreData.h"
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/ensembles/verify/Members.h"
+#include "lib/ensembles/solve/Bounds.h"
+#include "lib/ensembles/solve/Choose.h"
+#include "lib/ensembles/solve/MoreData.h"
 #include "tools/accord/Vote.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // What training a member takes on a machine.
 #pragma once
-#include "lib/model/Members.h"
+#include "lib/ensembles/problem/Members.h"
 #include "tools/accord/Session.h"
 
 namespace accord {

@@ -1,9 +1,9 @@
 #include "tools/accord/VoteWidths.h"
 #include "dialects/dnn/Dnn.h"
-#include "lib/emit/JsonText.h"
-#include "lib/emit/TextTable.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/TextTable.h"
 #include "lib/support/Version.h"
-#include "lib/vote/Widths.h"
+#include "lib/ensembles/solve/Widths.h"
 #include "tools/accord/Vote.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>

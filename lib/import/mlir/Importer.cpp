@@ -1,5 +1,5 @@
 #include "lib/import/mlir/Importer.h"
-#include "lib/import/Loss.h"
+#include "lib/import/text/Loss.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // One function of upstream dialects -> a Sketch. Layouts are kept beside the values: a transpose
 // of the file moves nothing until an operation needs another order. Internal to lib/import.
 #pragma once
-#include "lib/import/Mlir.h"
-#include "lib/import/Sketch.h"
+#include "lib/import/text/Mlir.h"
+#include "lib/import/text/Sketch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 

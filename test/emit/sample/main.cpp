@@ -1,14 +1,14 @@
-// Writes every document of the made-up plan of test/unit/EmitFixture.h into a folder, for tests
+// Writes every document of the made-up plan of test/lib/planning/EmitFixture.h into a folder, for tests
 // that look at files.
-#include "lib/emit/EstimateJson.h"
-#include "lib/emit/JsonText.h"
-#include "lib/emit/PlanJson.h"
-#include "lib/emit/Report.h"
-#include "lib/emit/Summary.h"
-#include "lib/emit/Trace.h"
-#include "lib/latency/Fit.h"
-#include "lib/latency/Print.h"
-#include "test/unit/EmitFixture.h"
+#include "lib/planning/output/EstimateJson.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Report.h"
+#include "lib/planning/output/Summary.h"
+#include "lib/planning/output/Trace.h"
+#include "lib/latency/build/Fit.h"
+#include "lib/latency/forms/Print.h"
+#include "test/lib/planning/EmitFixture.h"
 #include <fstream>
 
 using namespace accord;

@@ -1,7 +1,7 @@
 // Documents of mined designs: FOLDER/mining, and others beside it.
-#include "lib/emit/Mining.h"
-#include "lib/emit/JsonText.h"
-#include "lib/emit/MiningReport.h"
+#include "lib/exploration/output/Mining.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/exploration/output/MiningReport.h"
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>

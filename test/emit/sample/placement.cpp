@@ -1,7 +1,7 @@
 // Folders with all documents of plans for a cluster: FOLDER/placement, and others beside it.
-#include "lib/emit/PlacementFolder.h"
-#include "lib/emit/PlacementSummary.h"
-#include "test/unit/PlacementFixture.h"
+#include "lib/placement/output/PlacementFolder.h"
+#include "lib/placement/output/PlacementSummary.h"
+#include "test/lib/placement/PlacementFixture.h"
 #include <fstream>
 #include <stdexcept>
 

@@ -1,0 +1,166 @@
+// Operations that move, cut, join, reduce and resample tensors.
+#ifndef ACCORD_DNN_MOVEMENT
+#define ACCORD_DNN_MOVEMENT
+include "dialects/dnn/definitions/DnnWork.td"
+
+def Dnn_ReshapeOp : Dnn_ForwardOp<"reshape", 0> {
+  let summary = "the same elements under another shape: a view";
+  let description = "`dims` are the extents after the batch.\n"
+    "`%y = dnn.reshape %x {dims = array<i64: 1024, 25, 64>} : (tensor<?x1024x1600xbf16>) -> tensor<?x1024x25x64xbf16>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$dims);
+  let results = (outs Dnn_Tensor:$y);
+  let more = Dnn_IsView;
+  let hasFolder = 1;
+}
+def Dnn_TransposeOp : Dnn_ForwardOp<"transpose", 0> {
+  let summary = "y's dimension i is x's dimension permutation[i], counted after the batch";
+  let description = "No FLOP; every element is moved.\n`%y = dnn.transpose %x {permutation = array<i64: 1, 0, 2>} : "
+                    "(tensor<?x1024x25x64xbf16>) -> tensor<?x25x1024x64xbf16>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$permutation);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::transposeWork(getOperation(), *getPermutation());";
+  let hasFolder = 1;
+}
+def Dnn_ConcatOp : Dnn_ForwardOp<"concat", 0> {
+  let summary = "operands joined along `axis`";
+  let description = "No FLOP; every element is moved. An operand without a batch is joined to every sample.\n"
+    "`%y = dnn.concat %a, %b {axis = 0 : i64} : (tensor<?x64x8x8xf32>, tensor<?x32x8x8xf32>) -> tensor<?x96x8x8xf32>`";
+  let arguments = (ins Variadic<Dnn_Tensor>:$xs, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Dnn_Tensor:$y);
+  let hasFolder = 1;
+}
+def Dnn_SplitOp : Dnn_ForwardOp<"split", 0> {
+  let summary = "`parts` equal pieces along `axis`";
+  let description = "No FLOP; every element is moved.\n"
+    "`%a:2 = dnn.split %x {parts = 2 : i64, axis = -1 : i64} : (tensor<?x8xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$parts, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Variadic<Dnn_Tensor>:$ys);
+  let work = "return ::accord::dnn::pointwiseWork(getOperation(), getX().getType());";
+  let hasFolder = 1;
+}
+def Dnn_SliceOp : Dnn_ForwardOp<"slice", 0> {
+  let summary = "`size` elements along `axis` from `start`";
+  let description = "No FLOP; the slice is read and written.\n"
+    "`%y = dnn.slice %x {axis = 0 : i64, start = 1 : i64, size = 4 : i64} : (tensor<?x8x3xf32>) -> tensor<?x4x3xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$axis, DefaultValuedAttr<Dnn_Int, "0">:$start, OptionalAttr<Dnn_Int>:$size);
+  let results = (outs Dnn_Tensor:$y);
+  let more = Dnn_ReadsTouched;
+  let hasFolder = 1;
+}
+def Dnn_PadSliceOp : Dnn_WorkOp<"pad_slice", 0> {
+  let summary = "a slice put back at `start` along `axis` into zeros: gradient of `dnn.slice`";
+  let description = "No FLOP; the result is written.";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Int:$axis, Dnn_Int:$start);
+  let results = (outs Dnn_Tensor:$y);
+}
+
+// Slices of a tensor for the iterations of a repeat.
+class Dnn_Stacked<string mnemonic, string whole> : Dnn_ForwardOp<mnemonic, 0> {
+  let work = "return ::accord::dnn::stackWork(getOperation(), " # whole # "().getType(), getDimension());";
+  let more = Dnn_IsView # "int64_t getDimension(); ///< of the whole tensor: the one that counts slices\n";
+  let hasFolder = 1;
+}
+def Dnn_UnstackOp : Dnn_Stacked<"unstack", "getX"> {
+  let summary = "the slices of x along `axis`, one for each iteration of a repeat";
+  let description = [{
+    A repeat takes the slices with `unstash`: time of a recurrent network is such a repeat. A view: a slice is a part of x that lies there
+    with a stride, which matrix products and element-wise kernels take as it is (the leading dimension of BLAS, `torch.unbind`), so what
+    reads a slice is charged for it and nobody else is. x is held as long as one of its slices is needed.
+    ```mlir
+    %s = dnn.unstack %x {axis = 0 : i64} : (tensor<?x50x8xf32>) -> !dnn.stash<50 x tensor<?x8xf32>>
+    %h = dnn.repeat 50 as "time" iter(%a = %zero : tensor<?x8xf32>) unstash(%b = %s : !dnn.stash<50 x tensor<?x8xf32>>) {
+      %c = dnn.add %a, %b : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+      dnn.yield %c : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Dnn_StashType:$slices);
+}
+def Dnn_StackOp : Dnn_Stacked<"stack", "getY"> {
+  let summary = "what the iterations of a repeat stashed, as one tensor with a new dimension `axis`";
+  let description = [{
+    Inverse of `dnn.unstack`, and a view like it: every iteration has written its slice to where it belongs in y, as a kernel does that is
+    given the output's strides. `axis` counts the dimensions of y after the batch; slices stand in the order of iterations, also those of a
+    `reverse` repeat.
+    `%y = dnn.stack %s {axis = 0 : i64} : (!dnn.stash<50 x tensor<?x8xf32>>) -> tensor<?x50x8xf32>`
+  }];
+  let arguments = (ins Dnn_StashType:$slices, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Dnn_Tensor:$y);
+}
+
+class Dnn_Reduce<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
+  let summary = what # " along `axis`, which is dropped";
+  let description = "1 FLOP per element of x.\n`%y = dnn." # mnemonic # " %x {axis = 0 : i64} : (tensor<?x16x8xf32>) -> tensor<?x8xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$axis);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getX().getType(), *getAxis());";
+}
+def Dnn_ReduceSumOp : Dnn_Reduce<"reduce_sum", "sum">;
+def Dnn_ReduceMeanOp : Dnn_Reduce<"reduce_mean", "mean">;
+def Dnn_ReduceDimensionsOp : Dnn_WorkOp<"reduce_dimensions", 1> {
+  let summary = "sum over tensor dimensions, the batch among them: gradient of a broadcast";
+  let description = [{
+    `dimensions` are counted from the batch; those in `kept` stay with extent 1, the others are dropped. 1 FLOP per element of x.
+    `%db = dnn.reduce_dimensions %dy {dimensions = array<i64: 0, 1>} : (tensor<?x1024x1600xbf16>) -> tensor<1600xbf16>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, DenseI64ArrayAttr:$dimensions, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$kept);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::reduceWork(getOperation(), getX().getType(), getDimensions());";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Dnn_BroadcastOp : Dnn_WorkOp<"broadcast", 0> {
+  let summary = "x repeated along the result's dimensions `dimensions` (counted from the batch), which it lacks";
+  let description = "Gradient of a reduction. No FLOP.";
+  let arguments = (ins Dnn_Tensor:$x, DenseI64ArrayAttr:$dimensions);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::reduceWork(getOperation(), getY().getType(), getDimensions(), false);";
+}
+
+class Dnn_Pool<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
+  let summary = what # " of windows of x[c, h, w]";
+  let description = "`stride` is `kernel` unless given. 1 FLOP per point of (n, c, p, q, r, s).\n`%y = dnn." # mnemonic #
+    " %x {kernel = 2 : i64} : (tensor<?x64x112x112xf32>) -> tensor<?x64x56x56xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Pair>:$kernel, OptionalAttr<Dnn_Pair>:$stride, DefaultValuedAttr<Dnn_Pair, "0">:$padding);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::windowWork(getOperation(), getX().getType(), getY().getType(), *getKernel(), "
+             "getStride().value_or(*getKernel()), getPadding());";
+}
+def Dnn_MaxPoolOp : Dnn_Pool<"max_pool", "maximum">;
+def Dnn_AvgPoolOp : Dnn_Pool<"avg_pool", "mean">;
+def Dnn_MaxPoolGradOp : Dnn_WorkOp<"max_pool_grad", 1> {
+  let summary = "gradient of `dnn.max_pool`: dy goes to the maximum of each window";
+  let description = "1 FLOP (a comparison) per point of (n, c, p, q, r, s).";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$y, Dnn_Pair:$kernel, Dnn_Pair:$stride, Dnn_Pair:$padding);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::windowWork(getOperation(), getX().getType(), getDy().getType(), getKernel(), getStride(), getPadding());";
+}
+def Dnn_AvgPoolGradOp : Dnn_WorkOp<"avg_pool_grad", 1> {
+  let summary = "gradient of `dnn.avg_pool`: dy spread evenly over each window";
+  let description = "1 FLOP per point of (n, c, p, q, r, s).";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Pair:$kernel, Dnn_Pair:$stride, Dnn_Pair:$padding);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::windowWork(getOperation(), getDx().getType(), getDy().getType(), getKernel(), getStride(), getPadding());";
+}
+def Dnn_GlobalAvgPoolOp : Dnn_ForwardOp<"global_avg_pool", 1> {
+  let summary = "mean of every channel of x[c, h, w]: [c]";
+  let description = "1 FLOP per element of x.\n`%y = dnn.global_avg_pool %x : (tensor<?x2048x7x7xf32>) -> tensor<?x2048xf32>`";
+  let arguments = (ins Dnn_Tensor:$x);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::reduceWork(getOperation(), getX().getType(), {2, 3});";
+}
+def Dnn_UpsampleOp : Dnn_ForwardOp<"upsample", 0> {
+  let summary = "nearest-neighbour resampling of x[c, h, w] to [c, h*scale, w*scale]";
+  let description = "No FLOP.\n`%y = dnn.upsample %x {scale = 2 : i64} : (tensor<?x64x28x28xf32>) -> tensor<?x64x56x56xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Pair>:$scale);
+  let results = (outs Dnn_Tensor:$y);
+}
+def Dnn_UpsampleGradOp : Dnn_WorkOp<"upsample_grad", 1> {
+  let summary = "gradient of `dnn.upsample`: sum over each block of scale x scale";
+  let description = "1 FLOP per element of dy.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Pair:$scale);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::pointwiseWork(getOperation(), getDy().getType());";
+}
+#endif

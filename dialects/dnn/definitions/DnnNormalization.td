@@ -1,0 +1,64 @@
+// Normalizations and softmax. Statistics are taken in fp32.
+#ifndef ACCORD_DNN_NORMALIZATION
+#define ACCORD_DNN_NORMALIZATION
+include "dialects/dnn/definitions/DnnWork.td"
+
+class Dnn_Norm<string mnemonic, int flops, string over> : Dnn_ForwardOp<mnemonic, flops> {
+  let summary = "y = (x - mean) / sqrt(variance + epsilon) * scale + offset over " # over;
+  let description = flops # " FLOP per element (sum, difference, square, sum, product with 1/deviation, scale, offset).\n`%y = dnn." #
+    mnemonic # " %x, %s, %o : (tensor<?x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<?x64x56x56xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, Optional<Dnn_Tensor>:$offset, DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::normWork(getOperation(), 0);";
+}
+class Dnn_NormGrad<string mnemonic, int flops, string of> : Dnn_WorkOp<mnemonic, flops> {
+  let summary = "gradients of `dnn." # of # "` for x, scale and (where there is one) offset";
+  let description = flops # " FLOP per element, the statistics being taken again.\n"
+    "`%dx, %ds, %do = dnn." # mnemonic # " %dy, %x, %s {of = \"" # of # "\"} : ...`";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$scale, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon,
+                       DefaultValuedAttr<Dnn_Int, "1">:$groups);
+  let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dscale, Optional<Dnn_Tensor>:$doffset);
+  let work = "return ::accord::dnn::normWork(getOperation(), 1);";
+  let hasVerifier = 1;
+}
+def Dnn_LayerNormOp : Dnn_Norm<"layer_norm", 7, "the last dimension"> {
+  let description = "7 FLOP per element (sum, difference, square, sum, product with 1/deviation, scale, offset).\n"
+    "`%y = dnn.layer_norm %x, %s, %o : (tensor<?x1024x1600xbf16>, tensor<1600xbf16>, tensor<1600xbf16>) -> tensor<?x1024x1600xbf16>`";
+}
+def Dnn_BatchNormOp : Dnn_Norm<"batch_norm", 7, "the batch and all dimensions but the channel (the first)">;
+def Dnn_GroupNormOp : Dnn_Norm<"group_norm", 7, "groups of channels and all dimensions after them"> {
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, Optional<Dnn_Tensor>:$offset, OptionalAttr<Dnn_Int>:$groups,
+                       DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
+}
+def Dnn_RmsNormOp : Dnn_ForwardOp<"rms_norm", 4> {
+  let summary = "y = x / sqrt(mean(x^2) + epsilon) * scale over the last dimension";
+  let description = "4 FLOP per element (square, sum, product with 1/root, scale).\n"
+    "`%y = dnn.rms_norm %x, %s : (tensor<?x2048x4096xbf16>, tensor<4096xbf16>) -> tensor<?x2048x4096xbf16>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$scale, DefaultValuedAttr<Dnn_Positive, "1e-5">:$epsilon);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::normWork(getOperation(), 0);";
+}
+def Dnn_LayerNormGradOp : Dnn_NormGrad<"layer_norm_grad", 16, "layer_norm">;
+def Dnn_BatchNormGradOp : Dnn_NormGrad<"batch_norm_grad", 16, "batch_norm">;
+def Dnn_GroupNormGradOp : Dnn_NormGrad<"group_norm_grad", 16, "group_norm">;
+def Dnn_RmsNormGradOp : Dnn_NormGrad<"rms_norm_grad", 11, "rms_norm">;
+
+def Dnn_SoftmaxOp : Dnn_ForwardOp<"softmax", 5> {
+  let summary = "y = exp(x - max) / sum exp(x - max) along `axis`";
+  let description = [{
+    5 FLOP per element (maximum, difference, exponential, sum, division). `causal` masks column > row of the last two dimensions; all
+    elements are counted all the same.
+    `%p = dnn.softmax %s {causal = true} : (tensor<?x25x1024x1024xbf16>) -> tensor<?x25x1024x1024xbf16>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, DefaultValuedAttr<Dnn_Int, "-1">:$axis, DefaultValuedAttr<BoolAttr, "false">:$causal);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getX().getType(), getAxis());";
+}
+def Dnn_SoftmaxGradOp : Dnn_WorkOp<"softmax_grad", 4, [SameOperandsAndResultType]> {
+  let summary = "gradient of `dnn.softmax`: dx = (dy - sum(dy * y)) * y along `axis`";
+  let description = "4 FLOP per element.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$y, DefaultValuedAttr<Dnn_Int, "-1">:$axis);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getDy().getType(), getAxis());";
+}
+#endif

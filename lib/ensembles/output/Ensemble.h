@@ -1,0 +1,27 @@
+// An ensemble as JSON, text and a page.
+#pragma once
+#include "lib/planning/output/Summary.h"
+#include "lib/ensembles/problem/EnsemblePlan.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+constexpr const char *kVoteFile = "vote.json";
+
+/// All that is known of it, and what `readEnsemble` needs.
+llvm::json::Value toJson(const EnsemblePlan &plan);
+/// Problem, answer, facts and claims of what `toJson` wrote; reports at `path` what is of another
+/// form. Words are not read.
+bool readEnsemble(const llvm::json::Value &value, EnsemblePlan &plan, llvm::json::Path path);
+
+/// The table by size, what is chosen and where, and what it rests on. `folder`: of the report.
+std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
+                            const TextStyle &style);
+/// report.html: lib/emit/report/ensemble.{html,js} with style and numbers of the other reports.
+std::string toReport(const EnsemblePlan &plan);
+
+/// A share in per cent, as a decimal of four digits: "8.73 %". Rounded up: nothing guaranteed looks
+/// better than it is.
+std::string percentText(const Rational &share);
+
+} // namespace accord

@@ -1,0 +1,176 @@
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/report/ReportPage.h"
+#include "lib/support/documents/SummaryLines.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace accord {
+namespace {
+
+std::string seconds(int64_t picoseconds) {
+  return formatSi(static_cast<double>(picoseconds) * 1e-12, "s");
+}
+
+std::string valueText(const MemberChoice &choice, MemberObjective objective) {
+  switch (objective) {
+  case MemberObjective::StepTime:
+    return seconds(choice.time);
+  case MemberObjective::Energy:
+    return formatSi(choice.joules, "J");
+  case MemberObjective::Memory:
+    return formatBytes(static_cast<double>(choice.memory));
+  case MemberObjective::Price:
+    return fmt::format("{:.4g} $", choice.price);
+  }
+  return "";
+}
+
+const char *objectiveText(MemberObjective objective) {
+  switch (objective) {
+  case MemberObjective::StepTime:
+    return "step time";
+  case MemberObjective::Energy:
+    return "energy of a step";
+  case MemberObjective::Memory:
+    return "memory of the fullest device";
+  case MemberObjective::Price:
+    return "price of a step";
+  }
+  return "";
+}
+
+/// "a100 1: 2 thin (micro-batch 32 x 8)" by device.
+std::vector<std::string> placementLines(const EnsemblePlan &plan, const MemberChoice &choice) {
+  std::map<std::pair<unsigned, int64_t>, std::map<std::pair<unsigned, unsigned>, unsigned>> on;
+  for (const PlacedMember &member : choice.members)
+    ++on[{member.device, member.first}][{member.kind, member.way}];
+  std::vector<std::string> lines;
+  for (const auto &[device, members] : on) {
+    std::string line;
+    for (const auto &[member, count] : members) {
+      auto [kind, way] = member;
+      const MemberCost &cost = plan.problem.kinds[kind].ways[device.first][way];
+      std::string alone = count > 1 ? " each, in turn" : "";
+      std::string group =
+          cost.devices > 1 ? fmt::format(" and {} more devices", cost.devices - 1) : "";
+      line += fmt::format("{}{} {}{} ({}, {}{})", line.empty() ? "" : ", ", count,
+                          plan.problem.kinds[kind].name, group, plan.ways[kind][device.first][way],
+                          seconds(cost.time), alone);
+    }
+    lines.push_back(
+        fmt::format("{} {}: {}", plan.problem.devices[device.first].name, device.second + 1, line));
+  }
+  return lines;
+}
+
+std::string table(const EnsemblePlan &plan, const TextStyle &style) {
+  bool price = std::ranges::any_of(plan.problem.devices, [](const MemberProblem::Device &device) {
+    return device.pricePerHour > 0;
+  });
+  bool lost = plan.problem.lost > 0;
+  std::vector<std::string> head = {"members",   "size",   "error at most",
+                                   "step time", "energy", "memory"};
+  std::string alignment = "lrrrrr";
+  if (lost)
+    head.insert(head.begin() + 3, "after a loss"), alignment += "r";
+  if (price)
+    head.push_back("price"), alignment += "r";
+  head.push_back(""), alignment += "l";
+  TextTable table(alignment, head);
+  for (size_t i = 0; i < plan.result.sizes.size(); ++i) {
+    const MembersOfSize &of = plan.result.sizes[i];
+    const MemberChoice *shown = of.shown();
+    std::vector<std::string> row(head.size());
+    row[1] = std::to_string(of.size);
+    row.back() = !shown                              ? "none fits the devices"
+                 : plan.result.best == i             ? "chosen"
+                 : !plan.problem.most                ? ""
+                 : of.best                           ? "would do"
+                 : shown->error > *plan.problem.most ? "not certified"
+                                                     : "not after a loss";
+    if (shown) {
+      size_t at = 0;
+      row[at++] = membersText(plan.problem, shown->counts);
+      ++at;
+      row[at++] = percentText(shown->error);
+      if (lost)
+        row[at++] = percentText(shown->afterLoss);
+      row[at++] = seconds(shown->time);
+      row[at++] = shown->joules > 0 ? formatSi(shown->joules, "J") : "-";
+      row[at++] = formatBytes(static_cast<double>(shown->memory));
+      if (price)
+        row[at++] = fmt::format("{:.4g} $", shown->price);
+    }
+    table.row(std::move(row));
+  }
+  return table.text(style);
+}
+
+} // namespace
+
+std::string percentText(const Rational &share) {
+  Rational digits = (share * Rational(1'000'000)).ceil();
+  return fmt::format("{:.6g} %", digits.toDouble() / 10'000);
+}
+
+std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
+                            const TextStyle &style) {
+  const MemberObjective objective = plan.problem.objective;
+  Lines lines(style);
+  std::string wanted = plan.problem.most
+                           ? fmt::format("least {} with an error of at most {}",
+                                         objectiveText(objective), percentText(*plan.problem.most))
+                           : fmt::format("least error, then least {}", objectiveText(objective));
+  // Not rounded: 0.99999999 is no certainty.
+  std::string confidence = (plan.confidence * Rational(100)).print();
+  lines.text = inked(style, Ink::Bold, plan.name) +
+               fmt::format(" of {}: {}, confidence {} %\n", plan.train, wanted, confidence) +
+               table(plan, style);
+  const MemberChoice *chosen = plan.chosen();
+  if (!chosen) {
+    lines.add("infeasible", plan.conflict);
+  } else {
+    double gap = plan.result.gap(objective);
+    lines.add("chosen", fmt::format("{}: {} {}, {}", membersText(plan.problem, chosen->counts),
+                                    objectiveText(objective), valueText(*chosen, objective),
+                                    gap > 0 ? fmt::format("within {:.2g} % of the least", 100 * gap)
+                                            : "proven least of these sizes"));
+    for (const std::string &line : placementLines(plan, *chosen))
+      lines.add("device", line);
+    if (*plan.result.best < plan.guarantees.size() && plan.guarantees[*plan.result.best]) {
+      const GuaranteeText &text = *plan.guarantees[*plan.result.best];
+      lines.add("guarantee", fmt::format("error at most {} ({}), by {}", percentText(text.value),
+                                         text.value.print().size() < 24 ? text.value.print()
+                                                                        : "exact in vote.json",
+                                         text.bound));
+      lines.add("formula", text.formula);
+      lines.add("evidence", text.evidence);
+      for (const std::string &input : text.inputs)
+        lines.add("input", input);
+      for (const std::string &assumption : text.assumptions)
+        lines.add("assumes", assumption);
+    }
+    for (const EnsemblePlan::Loss &loss : plan.losses)
+      lines.add("loss",
+                fmt::format("of {}: vote with {}, error at most {}", fmt::join(loss.devices, ", "),
+                            membersText(plan.problem, loss.quorum), percentText(loss.error)));
+  }
+  for (const std::string &more : plan.moreData)
+    lines.add("more data", more);
+  for (const std::string &assumption : plan.assumptions)
+    lines.add("assumed", assumption);
+  if (!folder.empty())
+    lines.add("report", folder + "/report.html");
+  return lines.text;
+}
+
+std::string toReport(const EnsemblePlan &plan) {
+  llvm::json::Value data = toJson(plan);
+  data.getAsObject()->erase("claims"); // what proves it is for accord verify
+  data.getAsObject()->erase("refused");
+  return pageOf(Page::Ensemble, plan.name + " of " + plan.train, data);
+}
+
+} // namespace accord

@@ -1,0 +1,171 @@
+#include "lib/ensembles/problem/Members.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace accord {
+namespace {
+
+constexpr unsigned kMostMembers = 63;
+constexpr int64_t kLargest = int64_t(1) << 56; // 63 of them and more can be added
+constexpr double kMostJoules = 1e30;
+constexpr int64_t kWidest = 1024; // devices of a member
+
+constexpr double kMostCases = 100'000;
+
+/// Ways to take k of n, nearly.
+double binomial(double n, double k) {
+  double number = 1;
+  for (double i = 1; i <= k && number <= kMostCases; ++i)
+    number *= (n - k + i) / i;
+  return number;
+}
+
+/// Ensembles and losses are gone through one by one.
+std::string checkCases(const MemberProblem &problem) {
+  double devices = 0, size = problem.sizes.back();
+  for (const MemberProblem::Device &device : problem.devices)
+    devices += static_cast<double>(device.count);
+  if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMostCases)
+    return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMostCases,
+                       size, problem.kinds.size());
+  double widest = 1; // devices of a member
+  for (const MemberProblem::Kind &kind : problem.kinds)
+    for (const auto &ways : kind.ways)
+      for (const MemberCost &way : ways)
+        widest = std::max(widest, static_cast<double>(way.devices));
+  double used = std::min(devices, widest * size), lost = std::min<double>(problem.lost, used);
+  if (binomial(used, lost) > kMostCases)
+    return fmt::format("there are more than {} losses of {} of {} devices", kMostCases, lost, used);
+  return "";
+}
+
+std::string checkWay(const MemberCost &way, const MemberProblem::Device &device) {
+  for (int64_t number : {way.time, way.state, way.activations})
+    if (number < 0 || number > kLargest)
+      return "a time or size that is negative or too large";
+  if (way.devices < 1 || way.devices > std::min(device.count, kWidest))
+    return fmt::format("{} devices of {}", way.devices, device.count);
+  if (!(way.joules >= 0) || way.joules > kMostJoules)
+    return "an energy that is negative or too large";
+  return "";
+}
+
+std::string checkDevice(const MemberProblem::Device &device) {
+  if (device.count < 1)
+    return "there are none";
+  if (device.memory < 0)
+    return "its memory is negative";
+  if (!(device.pricePerHour >= 0) || device.pricePerHour > kMostJoules)
+    return "its price is negative or too large";
+  return "";
+}
+
+std::string checkSizes(const std::vector<unsigned> &sizes) {
+  if (sizes.empty())
+    return "no size is asked for";
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] % 2 == 0 || sizes[i] > kMostMembers || (i > 0 && sizes[i] <= sizes[i - 1]))
+      return fmt::format("sizes are odd, ascending and at most {}, found {}", kMostMembers,
+                         sizes[i]);
+  return "";
+}
+
+} // namespace
+
+const char *name(MemberObjective objective) {
+  switch (objective) {
+  case MemberObjective::StepTime:
+    return "step_time";
+  case MemberObjective::Energy:
+    return "energy";
+  case MemberObjective::Memory:
+    return "memory";
+  case MemberObjective::Price:
+    return "price";
+  }
+  return "";
+}
+
+double valueOf(const MemberChoice &choice, MemberObjective objective) {
+  switch (objective) {
+  case MemberObjective::StepTime:
+    return static_cast<double>(choice.time);
+  case MemberObjective::Energy:
+    return choice.joules;
+  case MemberObjective::Memory:
+    return static_cast<double>(choice.memory);
+  case MemberObjective::Price:
+    return choice.price;
+  }
+  return 0;
+}
+
+double MembersResult::gap(MemberObjective objective) const {
+  if (!best)
+    return 0;
+  double value = valueOf(*sizes[*best].shown(), objective);
+  return value > 0 ? std::max(0.0, 1 - bound / value) : 0;
+}
+
+MemberChoice measured(const MemberProblem &problem, std::vector<PlacedMember> members) {
+  struct Load {
+    int64_t time = 0, state = 0, activations = 0;
+  };
+  std::ranges::sort(members, {}, [](const PlacedMember &m) {
+    return std::tuple(m.kind, m.device, m.way, m.first);
+  });
+  MemberChoice choice;
+  choice.counts.assign(problem.kinds.size(), 0);
+  std::map<std::pair<unsigned, int64_t>, Load> loads;
+  for (const PlacedMember &member : members) {
+    const MemberCost &way = problem.kinds[member.kind].ways[member.device][member.way];
+    ++choice.counts[member.kind];
+    choice.joules += way.joules;
+    for (int64_t d = 0; d < way.devices; ++d) {
+      Load &load = loads[{member.device, member.first + d}];
+      load.time += way.time;
+      load.state += way.state;
+      load.activations = std::max(load.activations, way.activations);
+    }
+  }
+  double rent = 0;
+  for (const auto &[device, load] : loads) {
+    choice.time = std::max(choice.time, load.time);
+    choice.memory = std::max(choice.memory, load.state + load.activations);
+    rent += problem.devices[device.first].pricePerHour;
+  }
+  choice.price = rent * (static_cast<double>(choice.time) * 1e-12 / 3600);
+  choice.members = std::move(members);
+  return choice;
+}
+
+std::string check(const MemberProblem &problem) {
+  if (problem.kinds.empty() || problem.devices.empty())
+    return "an ensemble needs members and devices";
+  std::set<std::string> names;
+  for (const MemberProblem::Device &device : problem.devices) {
+    if (std::string wrong = checkDevice(device); !wrong.empty())
+      return fmt::format("devices '{}': {}", device.name, wrong);
+    if (!names.insert(device.name).second)
+      return fmt::format("devices '{}' are there twice", device.name);
+  }
+  names.clear();
+  for (const MemberProblem::Kind &kind : problem.kinds) {
+    if (!names.insert(kind.name).second)
+      return fmt::format("member '{}' is there twice", kind.name);
+    if (kind.ways.size() != problem.devices.size())
+      return fmt::format("member '{}' has ways for {} kinds of devices of {}", kind.name,
+                         kind.ways.size(), problem.devices.size());
+    for (size_t d = 0; d < kind.ways.size(); ++d)
+      for (const MemberCost &way : kind.ways[d])
+        if (std::string wrong = checkWay(way, problem.devices[d]); !wrong.empty())
+          return fmt::format("member '{}' on '{}': {}", kind.name, problem.devices[d].name, wrong);
+  }
+  std::string wrong = checkSizes(problem.sizes);
+  return wrong.empty() ? checkCases(problem) : wrong;
+}
+
+} // namespace accord

@@ -1,0 +1,54 @@
+// What a design of the devices of a cluster is worth: the best placement of one or several jobs.
+#pragma once
+#include "lib/exploration/clusters/PlacedWork.h"
+#include "lib/exploration/steps/StepProblem.h"
+
+namespace accord {
+
+struct PlacedShare {
+  std::shared_ptr<const PlacedWork> work; ///< its request's objective is `objectiveOf` the metric
+  /// Instead, a job on one device of the same space, alone in its problem of the same metric.
+  std::shared_ptr<StepProblem> alone;
+  double weight = 1;
+  double best = 0;   ///< value of its own best design, for `WorstRatio`
+  int64_t batch = 1; ///< samples of a step
+  /// By point of the space's choices beside the machine (`ClusterPoints`), where there are some;
+  /// null: no placement. `work` is one of them.
+  std::vector<std::shared_ptr<const PlacedWork>> clusters = {};
+};
+
+/// Nothing: the metric is none of a placement (energy).
+std::optional<PlacementObjective> objectiveOf(MiningMetric metric);
+
+/// A job's value on a design is that of its best placement among all that its request offers:
+/// `tdp_time` with the TDP of all devices that it takes, `area_time` with the area of one; an
+/// expression of the step and of numbers of one device, without energy. Bounds: `PlacedWork::bound`
+/// on the machine with the most of everything, then one tier with steps priced on the design
+/// itself.
+class PlacedProblem : public MiningProblem {
+public:
+  PlacedProblem(const DesignSpace &space, std::vector<PlacedShare> jobs, MiningMetric metric,
+                MiningBlend blend = MiningBlend::Sum);
+  ~PlacedProblem() override;
+  const std::vector<DesignParameter> &parameters() const override;
+  double bound(const DesignBox &box) override;
+  unsigned tiers() const override { return 1; }
+  double deepen(const Design &design, unsigned tier) override;
+  double value(const Design &design) override;
+  Appraisal appraise(const Design &design, double below) override;
+  /// Of the job that waits most: by what part its bound is shorter without what the parameter
+  /// changes.
+  std::vector<double> waits(const Design &design) override;
+  std::vector<std::string> costNames() override; ///< those of one device
+  std::vector<double> costs(const DesignBox &box) override;
+  std::string digest() override;
+  /// Of one job, for tables and reports; value and bound by the metric. Of the best design that was
+  /// appraised it is what was found then. Nothing: no placement fits, or the design may not be.
+  std::optional<PlacedBest> placed(size_t job, const Design &design);
+
+private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+} // namespace accord

@@ -1,0 +1,465 @@
+#include "lib/exploration/clusters/PlacedWork.h"
+#include "lib/machine/cost/Exchanges.h"
+#include "lib/machine/cost/PriceCache.h"
+#include "lib/placement/builder/FittedPrices.h"
+#include "lib/placement/builder/LeastUse.h"
+#include "lib/placement/solve/Place.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+using Id = PlacementProblem::Id;
+
+/// Of steps that are priced together: all policies of a share and a micro-batch.
+using GroupKey = std::tuple<int64_t, bool, int64_t>;
+GroupKey groupOf(const OfferStep &step) {
+  return {step.share.tensor, step.share.sequence, step.microbatch};
+}
+GroupKey groupOf(const PlacementProblem::Form &form) {
+  return {form.tensor, form.sequence, form.microbatch};
+}
+
+/// By operation: seconds on the network alone, whatever the machine.
+std::variant<std::vector<double>, Issue> exchangesOf(const WorkGraph &graph, const Cluster &group,
+                                                     const OfferStep &step) {
+  static const Machine none;
+  EstimateOptions options;
+  options.fabric = &group.fabric;
+  options.axes = {{"tensor", step.share.tensor}};
+  if (step.data > 1)
+    options.axes.push_back({"data", step.data});
+  auto made = Exchanges::make(graph, none, options);
+  if (auto *issue = std::get_if<Issue>(&made))
+    return *issue;
+  std::vector<double> seconds(graph.operations.size());
+  Assumptions words;
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.core != CoreKind::Network || op.givenSeconds)
+      continue;
+    auto cost = std::get<Exchanges>(made).price(op, words);
+    if (auto *found = std::get_if<OperationCost>(&cost))
+      seconds[id] = found->time.value;
+  }
+  return seconds;
+}
+
+} // namespace
+
+struct PlacedWork::Data {
+  struct Step {
+    OfferStep key;
+    std::unique_ptr<StepWork> work;
+    std::unique_ptr<LeastUse> least;
+  };
+  /// What is known of one machine but for its device memory's capacity.
+  struct Priced {
+    std::mutex mutex;
+    bool failed = false;
+    std::optional<Layering> layering;
+    /// By group: uses by step. Nothing: the machine has no price for one of its operations.
+    std::map<GroupKey, std::optional<std::map<OfferStep, std::vector<LayerUse>>>> groups;
+  };
+
+  PlacedJob job;
+  WorkGraph structure; ///< of one device, one sample, nothing computed again
+  Layering finest;
+  std::map<OfferStep, Step> steps;
+  mutable OfferNetworks networks;
+  mutable PriceCache prices{PriceCache::Keeps::Numbers};
+  mutable std::mutex mutex, asking;
+  mutable std::map<std::string, std::shared_ptr<Priced>> known;
+  Bytes capacity; ///< of device memory, while steps are priced
+  bool rings = false;
+
+  OfferRequest on(const Machine &machine) const {
+    OfferRequest request = job.request;
+    request.groups.front().machine = machine;
+    if (job.memory) {
+      std::scoped_lock lock(asking);
+      request.memory = static_cast<int64_t>(job.memory(machine));
+    }
+    return request;
+  }
+
+  /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there
+  /// are.
+  std::optional<PlacementProblem> least(const Machine &machine, StepBoundOptions options,
+                                        bool alone = false) const {
+    options.exchanges &= !rings;
+    OfferRequest request = on(machine);
+    if (alone)
+      request.space.data = {1};
+    std::map<const Step *, std::vector<LayerUse>> uses;
+    OfferKnown known;
+    known.work = &structure, known.layering = &finest, known.networks = &networks;
+    known.uses = [&](const OfferStep &key) -> const std::vector<LayerUse> * {
+      auto found = steps.find(key);
+      if (found == steps.end())
+        return nullptr;
+      auto [place, isNew] = uses.try_emplace(&found->second);
+      if (isNew) {
+        static thread_local std::vector<double> seconds;
+        found->second.work->times(machine, options, seconds);
+        place->second = found->second.least->of(seconds);
+      }
+      return &place->second;
+    };
+    auto made = offer(request, known);
+    auto *found = std::get_if<Offer>(&made);
+    if (!found)
+      return std::nullopt;
+    found->problem.ties.clear(); // layers that become one have none
+    return std::move(found->problem);
+  }
+
+  std::shared_ptr<Priced> pricedOn(const Machine &machine) const {
+    Machine same = machine;
+    same.memories.front().capacity = capacity;
+    std::string key = PriceCache::keyOf(same, -1, job.request.costModel + same.costModel);
+    for (double time :
+         {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
+      key += fmt::format(" {:a}", time);
+    std::scoped_lock lock(mutex);
+    std::shared_ptr<Priced> &slot = known[key];
+    if (!slot)
+      slot = std::make_shared<Priced>();
+    return slot;
+  }
+
+  /// The problem of one group of steps as `offer` has it; nothing where it has none.
+  std::optional<PlacementProblem> real(const Machine &machine, const GroupKey &group) const {
+    std::shared_ptr<Priced> priced = pricedOn(machine);
+    const std::map<OfferStep, std::vector<LayerUse>> *uses = nullptr; // stays where it is
+    {
+      std::scoped_lock lock(priced->mutex);
+      price(machine, group, *priced);
+      if (auto &known = priced->groups.at(group))
+        uses = &*known;
+    }
+    if (!uses)
+      return std::nullopt;
+    OfferKnown known;
+    known.work = &structure, known.layering = &*priced->layering, known.networks = &networks;
+    known.uses = [&](const OfferStep &key) -> const std::vector<LayerUse> * {
+      auto found = uses->find(key);
+      return found == uses->end() ? nullptr : &found->second;
+    };
+    auto made = offer(on(machine), known);
+    auto *found = std::get_if<Offer>(&made);
+    if (!found)
+      return std::nullopt;
+    if (job.pin) {
+      std::scoped_lock lock(asking);
+      if (!job.pin(found->problem))
+        return std::nullopt;
+    }
+    if (!check(found->problem).empty())
+      return std::nullopt;
+    return std::move(found->problem);
+  }
+
+  void price(const Machine &machine, const GroupKey &group, Priced &into) const {
+    if (into.groups.contains(group))
+      return;
+    OfferRequest request = on(machine);
+    Cluster &device = request.groups.front();
+    device.machine.memories.front().capacity = capacity;
+    if (!into.layering && !into.failed) {
+      auto priced = priceStep(structure, request, device, {}, &prices);
+      if (auto *one = std::get_if<PricedStep>(&priced))
+        into.layering = Layering::of(structure, one->schedule);
+      else
+        into.failed = true;
+    }
+    auto &uses = into.groups[group];
+    if (into.failed)
+      return;
+    uses.emplace();
+    for (const auto &[key, step] : steps) {
+      if (groupOf(key) != group)
+        continue;
+      const WorkGraph &graph = step.work->graph();
+      auto priced = priceStep(graph, request, device, key, &prices);
+      auto *one = std::get_if<PricedStep>(&priced);
+      if (!one) {
+        uses.reset();
+        return;
+      }
+      uses->emplace(key, layerUses(*into.layering, graph, one->costs, one->schedule));
+    }
+  }
+
+  /// Groups of steps by the least bound of their forms.
+  std::vector<std::pair<double, GroupKey>> groups(const Machine &machine) const {
+    std::map<GroupKey, double> bounds;
+    if (auto problem = least(machine, {})) {
+      std::vector<double> byForm = leastByForm(*problem);
+      for (size_t form = 0; form < byForm.size(); ++form) {
+        auto [at, isNew] = bounds.try_emplace(groupOf(problem->forms[form]), byForm[form]);
+        at->second = std::min(at->second, byForm[form]);
+      }
+    }
+    std::vector<std::pair<double, GroupKey>> order;
+    for (auto &[group, bound] : bounds)
+      order.push_back({bound, group});
+    std::sort(order.begin(), order.end());
+    return order;
+  }
+};
+
+PlacedWork::PlacedWork(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+PlacedWork::~PlacedWork() = default;
+const PlacedJob &PlacedWork::job() const { return data_->job; }
+
+std::variant<std::unique_ptr<PlacedWork>, std::vector<Issue>> PlacedWork::of(PlacedJob job,
+                                                                             const Machine &most) {
+  auto data = std::make_unique<Data>();
+  data->job = std::move(job);
+  OfferRequest &request = data->job.request;
+  auto refused = [&](const std::string &why) {
+    return std::vector<Issue>{{"A0705", "not supported yet: " + why, request.location, {}}};
+  };
+  if (request.groups.size() != 1)
+    return refused("mining the devices of a cluster of several kinds");
+  if (most.memories.empty())
+    return refused(fmt::format("mining '{}', which has no memory", most.name));
+  request.groups.front().machine = most;
+  if (FittedPrices::of(request.groups.front(), request.eightBit, request.unlinked))
+    return refused(fmt::format("mining '{}', whose times are those of a calibration", most.name));
+  for (bool ring : request.space.rings)
+    data->rings |= ring;
+  data->capacity = most.memories.front().capacity;
+  auto graph = instantiated(request, {});
+  if (auto *issue = std::get_if<Issue>(&graph))
+    return std::vector<Issue>{*issue};
+  data->structure = std::move(std::get<WorkGraph>(graph));
+  data->finest = Layering::finest(data->structure);
+  // All steps that any machine may be offered are those that this one is: it has the most memory.
+  StepBoundOptions options;
+  options.exact = false, options.exchanges = !data->rings;
+  std::map<const Data::Step *, std::vector<LayerUse>> uses;
+  std::optional<Issue> left;
+  OfferKnown known;
+  known.work = &data->structure, known.layering = &data->finest, known.networks = &data->networks;
+  known.uses = [&](const OfferStep &key) -> const std::vector<LayerUse> * {
+    auto found = data->steps.find(key);
+    if (found == data->steps.end()) {
+      auto made = instantiated(request, key);
+      std::optional<std::vector<double>> exchanges;
+      auto *issue = std::get_if<Issue>(&made);
+      if (!issue) {
+        auto took = exchangesOf(std::get<WorkGraph>(made), request.groups.front(), key);
+        issue = std::get_if<Issue>(&took);
+        if (auto *seconds = std::get_if<std::vector<double>>(&took))
+          exchanges = std::move(*seconds);
+        else if (!left)
+          left = *issue;
+      } else if (!left) {
+        left = *issue;
+      }
+      if (!exchanges)
+        return nullptr;
+      Data::Step step{key, nullptr, nullptr};
+      auto &work = std::get<WorkGraph>(made);
+      step.least = std::make_unique<LeastUse>(data->finest, work);
+      step.work = std::make_unique<StepWork>(std::move(work), *exchanges);
+      found = data->steps.emplace(key, std::move(step)).first;
+    }
+    auto [place, isNew] = uses.try_emplace(&found->second);
+    if (isNew) {
+      std::vector<double> seconds;
+      found->second.work->times(most, options, seconds);
+      place->second = found->second.least->of(seconds);
+    }
+    return &place->second;
+  };
+  auto made = offer(request, known);
+  if (auto *issues = std::get_if<std::vector<Issue>>(&made))
+    return left ? std::vector<Issue>{*left} : std::move(*issues);
+  return std::unique_ptr<PlacedWork>(new PlacedWork(std::move(data)));
+}
+
+double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options) const {
+  auto problem = data_->least(machine, options);
+  return problem ? leastValue(*problem) : kNever;
+}
+
+std::optional<PlacementProblem>
+PlacedWork::least(const Machine &machine, const StepBoundOptions &options, bool alone) const {
+  return data_->least(machine, options, alone);
+}
+
+std::optional<PlacementProblem> PlacedWork::priced(const Machine &machine,
+                                                   const PlacementSpace::Share &share,
+                                                   int64_t microbatch) const {
+  return data_->real(machine, {share.tensor, share.sequence, microbatch});
+}
+
+double PlacedWork::deepen(const Machine &machine) const {
+  double least = kNever;
+  for (const auto &[bound, group] : data_->groups(machine)) {
+    if (bound >= least)
+      break;
+    if (auto problem = data_->real(machine, group))
+      least = std::min(least, std::max(bound, leastValue(*problem)));
+  }
+  return least;
+}
+
+PlacedBest PlacedWork::best(const Machine &machine, double below) const {
+  PlacedBest best;
+  best.value = best.bound = kNever;
+  for (const auto &[bound, group] : data_->groups(machine)) {
+    double most = std::min(below, best.value);
+    if (bound >= most) {
+      best.bound = std::min(best.bound, bound);
+      break;
+    }
+    auto problem = data_->real(machine, group);
+    if (!problem)
+      continue;
+    PlaceOptions options;
+    options.below = most;
+    PlacementResult found = place(*problem, options);
+    best.bound = std::min(best.bound, std::max(bound, found.bound));
+    if (!found.plan || found.value >= best.value)
+      continue;
+    best.value = found.value;
+    best.form = problem->forms[found.plan->stages.front().form];
+    best.recomputes.clear();
+    for (const PlacedStage &stage : found.plan->stages)
+      for (size_t i = 0; i < stage.layers.size(); ++i)
+        ++best.recomputes[problem->cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].policy];
+    best.worth = std::move(found.worth);
+    best.plan = std::move(found.plan);
+  }
+  // Values that differ by no more are one to `place`.
+  if (best.bound >= best.value * (1 - 1e-9))
+    best.bound = best.value;
+  return best;
+}
+
+ClaimedCluster PlacedWork::claimed(const std::vector<double> &capacities) const {
+  ClaimedCluster cluster;
+  const OfferRequest &request = data_->job.request;
+  const Cluster &group = request.groups.front();
+  StepBoundOptions options;
+  options.exact = false;
+  if (auto problem = data_->least(group.machine, options))
+    cluster.problem = std::move(*problem);
+  PlacementProblem &p = cluster.problem;
+  auto picoseconds = [](Seconds time) {
+    return static_cast<int64_t>(std::ceil(time.value * 1e12));
+  };
+  p.perMicrobatch = 0, p.perStep -= picoseconds(group.machine.host.step);
+  p.location = {};
+  p.limits.watts = p.limits.joules = 0;
+  for (PlacementProblem::Kind &kind : p.kinds) {
+    kind.memory = 0, kind.idleWatts = kind.tdpWatts = 0;
+    kind.location = kind.counted = {};
+  }
+  for (PlacementProblem::LayerClass &one : p.classes)
+    for (auto &cost : one.costs)
+      cost = PlacementProblem::Cost{}, cost->keeps.push_back({"none", 0, 0, 0, 0});
+  cluster.classOf = data_->finest.classOf;
+  cluster.structure = data_->structure;
+  cluster.offloads = request.space.offloadActivations;
+  for (double capacity : capacities)
+    if (data_->job.memory) {
+      Machine machine = group.machine;
+      machine.memories.front().capacity = Bytes(capacity);
+      std::scoped_lock lock(data_->asking);
+      cluster.rooms.push_back({capacity, static_cast<int64_t>(data_->job.memory(machine))});
+    }
+  // Policies in their order.
+  std::vector<std::pair<std::pair<OfferStep, size_t>, const Data::Step *>> order;
+  for (const auto &[key, step] : data_->steps) {
+    std::vector<std::string> policies = request.space.policiesOf(key.share);
+    OfferStep alike = key;
+    alike.recompute.clear();
+    order.push_back(
+        {{alike, static_cast<size_t>(std::find(policies.begin(), policies.end(), key.recompute) -
+                                     policies.begin())},
+         &step});
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (const auto &[place, step] : order) {
+    const OfferStep &key = step->key;
+    ClaimedStep &to = cluster.steps.emplace_back();
+    to.tensor = key.share.tensor, to.sequence = key.share.sequence;
+    to.microbatch = key.microbatch, to.recompute = key.recompute;
+    to.data = key.data, to.experts = key.division.experts, to.tables = key.division.tables;
+    to.graph = step->work->graph();
+    auto took = exchangesOf(to.graph, group, key);
+    auto *seconds = std::get_if<std::vector<double>>(&took);
+    for (OperationId id = 0; id < to.graph.operations.size(); ++id) {
+      Operation &op = to.graph.operations[id];
+      if (op.core != CoreKind::Network)
+        continue;
+      op.core = CoreKind::None;
+      // What replicas exchange at the end is of no layer.
+      if (op.region != kUpdateRegion && !op.givenSeconds && seconds && (*seconds)[id] > 0)
+        op.givenSeconds = (*seconds)[id];
+    }
+  }
+  return cluster;
+}
+
+std::vector<PlacementProblem>
+PlacedWork::problems(const Machine &machine,
+                     const std::vector<PlacementProblem::Form> &forms) const {
+  auto identity = [](const PlacementProblem::Form &form) {
+    return std::tie(form.kind, form.tensor, form.sequence, form.data, form.zero, form.microbatch,
+                    form.expert, form.tables, form.ringOverlap, form.hostStates, form.hostWeights,
+                    form.order);
+  };
+  std::set<GroupKey> groups;
+  for (const PlacementProblem::Form &form : forms)
+    groups.insert(groupOf(form));
+  std::vector<PlacementProblem> problems;
+  for (const GroupKey &group : groups) {
+    auto problem = data_->real(machine, group);
+    if (!problem)
+      continue;
+    PlacementProblem brief = *problem;
+    brief.forms.clear();
+    brief.limits.watts = brief.limits.joules = 0;
+    brief.pins.clear();
+    for (PlacementProblem::Layer &layer : brief.layers)
+      layer.pins.clear();
+    for (PlacementProblem::LayerClass &one : brief.classes)
+      one.costs.clear();
+    for (size_t f = 0; f < problem->forms.size(); ++f) {
+      if (std::none_of(forms.begin(), forms.end(), [&](const auto &one) {
+            return identity(one) == identity(problem->forms[f]);
+          }))
+        continue;
+      brief.forms.push_back(problem->forms[f]);
+      for (size_t c = 0; c < brief.classes.size(); ++c) {
+        auto &cost = brief.classes[c].costs.emplace_back(problem->classes[c].costs[f]);
+        cost->joules = cost->joulesAgain = 0;
+      }
+    }
+    if (!brief.forms.empty())
+      problems.push_back(std::move(brief));
+  }
+  return problems;
+}
+
+std::string PlacedWork::digest() const {
+  const WorkGraph &graph = data_->structure;
+  return fmt::format("{} of {} on {} devices, {} steps, {} operations, {} layers", graph.model,
+                     data_->job.request.batch,
+                     data_->job.request.groups.front().devicesPerServer *
+                         data_->job.request.groups.front().servers,
+                     data_->steps.size(), graph.operations.size(), data_->finest.layers());
+}
+
+} // namespace accord

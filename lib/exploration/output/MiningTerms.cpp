@@ -1,0 +1,306 @@
+#include "lib/exploration/output/MiningTerms.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+constexpr size_t kMostOffered = 100000;
+constexpr unsigned kDeepest = 600;     ///< of values that follow from each other, and expressions
+constexpr unsigned kMostTerms = 20000; ///< that one value is computed from
+
+std::optional<Rational> numberOf(Attribute value) {
+  if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
+    return quantity.quantity().value;
+  auto integer = dyn_cast<IntegerAttr>(value);
+  if (!integer || isa<BoolAttr>(value) || !integer.getType().isInteger(64))
+    return std::nullopt;
+  return Rational(integer.getInt());
+}
+
+std::vector<Rational> powersOfTwo(const Rational &low, const Rational &high, bool plain) {
+  Rational next(1);
+  for (int places = -15; places <= 15 && !plain; places += 3) {
+    Rational thousands(1);
+    for (int i = 0; i < std::abs(places); i += 3)
+      thousands = thousands * Rational(1000);
+    if (places < 0)
+      thousands = Rational(1) / thousands;
+    if ((low / thousands).isInteger())
+      next = thousands;
+  }
+  while (plain && next > low)
+    next = next / Rational(2);
+  while (next < low)
+    next = next * Rational(2);
+  std::vector<Rational> all;
+  for (; next <= high && all.size() < 4096; next = next * Rational(2))
+    all.push_back(next);
+  return all;
+}
+
+Problem wrong(const char *message) { return {Code::WrongType, message, {}}; }
+
+} // namespace
+
+std::string spelled(Attribute value) {
+  if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
+    return quantity.spelled();
+  if (auto truth = dyn_cast<BoolAttr>(value))
+    return truth.getValue() ? "true" : "false";
+  if (auto integer = dyn_cast<IntegerAttr>(value))
+    return std::to_string(integer.getInt());
+  if (auto word = dyn_cast<StringAttr>(value))
+    return word.str();
+  auto symbol = dyn_cast<FlatSymbolRefAttr>(value);
+  return symbol ? symbol.getValue().str() : "";
+}
+
+std::vector<Attribute> offeredBy(accel::ChoiceAttr choice) {
+  std::vector<Attribute> members(choice.getValues().begin(), choice.getValues().end()), all;
+  if (members.size() > kMostOffered)
+    return {};
+  bool numbers = !members.empty() && std::all_of(members.begin(), members.end(), [](Attribute one) {
+    return numberOf(one).has_value();
+  });
+  if (choice.getKind() == "set") {
+    if (numbers)
+      std::sort(members.begin(), members.end(), [](Attribute a, Attribute b) {
+        Rational x = *numberOf(a), y = *numberOf(b);
+        return x == y ? spelled(a) < spelled(b) : x < y;
+      });
+    for (Attribute member : members)
+      if (numbers ? all.empty() || !(*numberOf(all.back()) == *numberOf(member))
+                  : std::find(all.begin(), all.end(), member) == all.end())
+        all.push_back(member);
+    return all;
+  }
+  if (!numbers || members.size() < 2)
+    return {};
+  Rational low = *numberOf(members[0]), high = *numberOf(members[1]),
+           step = members.size() > 2 ? *numberOf(members[2]) : Rational(1);
+  auto first = dyn_cast<accel::QuantityAttr>(members[0]);
+  std::vector<Rational> values;
+  if (choice.getKind() == "pow2" && low.sign() > 0)
+    values = powersOfTwo(low, high, !first || first.getDimension().dimensionless());
+  else if (choice.getKind() == "range" && step.sign() > 0 &&
+           (high - low) / step < Rational(static_cast<int64_t>(kMostOffered)))
+    for (Rational next = low; next <= high; next = next + step)
+      values.push_back(next);
+  for (const Rational &value : values) {
+    if (first) {
+      Quantity quantity(value, first.getDimension());
+      all.push_back(accel::QuantityAttr::get(choice.getContext(), quantity, quantity.print(),
+                                             first.getSource()));
+      continue;
+    }
+    auto whole = value.toInt64();
+    if (!whole)
+      return {};
+    all.push_back(IntegerAttr::get(IntegerType::get(choice.getContext(), 64), *whole));
+  }
+  return all;
+}
+
+Attribute MiningTerms::chosen(const std::string &path, Attribute value) const {
+  auto parameter = parameters.find(path);
+  return parameter == parameters.end()
+             ? value
+             : parameter->second.offered[(*design)[parameter->second.place]];
+}
+
+Checked<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
+  if (!more(depth))
+    return wrong("values that follow from each other without end");
+  if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
+    return quantity.quantity();
+  if (auto number = numberOf(value))
+    return Quantity(*number);
+  if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
+    auto found = values.find(reference.getPath().str());
+    if (found == values.end())
+      return wrong("a reference to nothing");
+    return exact(chosen(found->first, found->second), depth + 1);
+  }
+  auto application = dyn_cast<accel::ApplyAttr>(value);
+  if (!application || application.getOperands().empty())
+    return wrong("no number");
+  std::vector<Quantity> all;
+  for (Attribute operand : application.getOperands()) {
+    Checked<Quantity> one = exact(operand, depth + 1);
+    if (!one)
+      return one;
+    all.push_back(*one);
+  }
+  llvm::StringRef function = application.getFunction();
+  const Quantity &a = all.front(), &b = all.back();
+  if (function == "pow2")
+    return powerOfTwo(a);
+  if (function == "log2")
+    return logTwo(a);
+  if (function == "-" && all.size() == 1)
+    return subtract(Quantity(Rational(0), a.dimension), a);
+  if (function == "min" || function == "max" || function == "sum") {
+    Checked<Quantity> result = a;
+    for (size_t i = 1; i < all.size() && result; ++i)
+      if (function == "sum") {
+        result = add(*result, all[i]);
+      } else if (Checked<int> order = compare(all[i], *result); !order) {
+        return order.problem();
+      } else if (function == "min" ? *order < 0 : *order > 0) {
+        result = all[i];
+      }
+    return result;
+  }
+  if (all.size() != 2)
+    return wrong("a function of other operands");
+  if (function == "+")
+    return add(a, b);
+  if (function == "-")
+    return subtract(a, b);
+  if (function == "*")
+    return multiply(a, b);
+  if (function == "/")
+    return divide(a, b);
+  if (function == "floor_div")
+    return floorDivide(a, b);
+  if (function == "ceil_div")
+    return ceilDivide(a, b);
+  if (function == "%")
+    return modulo(a, b);
+  if (function == "^")
+    return power(a, b);
+  return wrong("an unknown function");
+}
+
+double MiningTerms::nearly(Attribute value, const Machine &machine, unsigned depth) const {
+  if (!more(depth))
+    return NAN;
+  auto reference = dyn_cast<accel::ReferenceAttr>(value);
+  if (reference && !values.count(reference.getPath().str())) {
+    if (reference.getPath() == "area")
+      return machine.area.value;
+    return reference.getPath() == "power.tdp" ? machine.tdp.value : NAN;
+  }
+  auto application = dyn_cast<accel::ApplyAttr>(value);
+  if (!application) { // follows from no figure of the machine
+    Checked<Quantity> number = exact(value, depth + 1);
+    return number ? number->toDouble() : NAN;
+  }
+  std::vector<double> all;
+  for (Attribute operand : application.getOperands())
+    all.push_back(nearly(operand, machine, depth + 1));
+  if (all.empty())
+    return NAN;
+  llvm::StringRef function = application.getFunction();
+  double a = all.front(), b = all.back();
+  auto whole = [](double x, double (*round)(double)) { // 0.3 / 0.1 is 3
+    double n = std::round(x);
+    return std::abs(x - n) <= 1e-12 * std::max(1.0, std::abs(x)) ? n : round(x);
+  };
+  if (function == "+")
+    return a + b;
+  if (function == "-")
+    return all.size() == 1 ? -a : a - b;
+  if (function == "*")
+    return a * b;
+  if (function == "/")
+    return a / b;
+  if (function == "floor_div")
+    return whole(a / b, std::floor);
+  if (function == "ceil_div")
+    return whole(a / b, std::ceil);
+  if (function == "%")
+    return a - b * whole(a / b, std::floor);
+  if (function == "^")
+    return std::pow(a, b);
+  if (function == "pow2")
+    return std::exp2(a);
+  if (function == "log2")
+    return std::log2(a);
+  double result = a;
+  for (size_t i = 1; i < all.size(); ++i)
+    result = function == "min"   ? std::min(result, all[i])
+             : function == "max" ? std::max(result, all[i])
+             : function == "sum" ? result + all[i]
+                                 : NAN;
+  return result;
+}
+
+/// What a word or a choice of words has in the design.
+std::optional<std::string> MiningTerms::word(Attribute value) const {
+  auto reference = dyn_cast<accel::ReferenceAttr>(value);
+  if (!reference)
+    return std::nullopt;
+  std::string path = reference.getPath().str();
+  auto found = values.find(path);
+  if (found == values.end())
+    return reference.getPath().contains('.') ? std::nullopt : std::optional(path);
+  Attribute now = chosen(path, found->second);
+  return isa<StringAttr, BoolAttr, FlatSymbolRefAttr>(now) ? std::optional(spelled(now))
+                                                           : std::nullopt;
+}
+
+bool MiningTerms::holds(Attribute condition, const Machine &machine, unsigned depth) const {
+  if (auto truth = dyn_cast<BoolAttr>(condition))
+    return truth.getValue();
+  auto application = dyn_cast<accel::ApplyAttr>(condition);
+  if (!application || application.getOperands().empty() || !more(depth))
+    return false;
+  llvm::StringRef function = application.getFunction();
+  auto operands = application.getOperands();
+  auto one = [&](Attribute part) { return holds(part, machine, depth + 1); };
+  if (function == "not")
+    return !one(operands[0]);
+  if (function == "and")
+    return llvm::all_of(operands, one);
+  if (function == "or")
+    return llvm::any_of(operands, one);
+  if (operands.size() != 2)
+    return false;
+  auto left = word(operands[0]), right = word(operands[1]);
+  if (left && right && (function == "==" || function == "!="))
+    return (*left == *right) == (function == "==");
+  double a = nearly(operands[0], machine, depth + 1), b = nearly(operands[1], machine, depth + 1);
+  if (std::isnan(a) || std::isnan(b))
+    return false;
+  double slack = 1e-12 * std::max(std::abs(a), std::abs(b));
+  bool less = a < b && b - a > slack, more = b < a && a - b > slack;
+  return function == "<"    ? less
+         : function == "<=" ? !more
+         : function == ">"  ? more
+         : function == ">=" ? !less
+         : function == "==" ? !less && !more
+                            : function == "!=" && (less || more);
+}
+
+void MiningTerms::follow(Attribute value, std::set<std::string> &paths) const {
+  std::set<std::string> seen;
+  std::vector<Attribute> open{value};
+  while (!open.empty()) {
+    Attribute next = open.back();
+    open.pop_back();
+    if (auto application = dyn_cast<accel::ApplyAttr>(next))
+      open.insert(open.end(), application.getOperands().begin(), application.getOperands().end());
+    auto reference = dyn_cast<accel::ReferenceAttr>(next);
+    if (!reference || !seen.insert(reference.getPath().str()).second)
+      continue;
+    std::string path = reference.getPath().str();
+    if (parameters.count(path))
+      paths.insert(path);
+    else if (auto found = values.find(path); found != values.end())
+      open.push_back(found->second);
+  }
+}
+
+/// Whether a value may be looked into further.
+bool MiningTerms::more(unsigned depth) const {
+  if (depth == 0)
+    spent_ = 0;
+  return depth <= kDeepest && ++spent_ <= kMostTerms;
+}
+
+} // namespace accord

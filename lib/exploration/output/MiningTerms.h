@@ -1,0 +1,48 @@
+// Values of a description as they follow from one design of it.
+#pragma once
+#include "dialects/accel/AccelDialect.h"
+#include "lib/exploration/problem/Design.h"
+#include "lib/machine/model/Machine.h"
+#include "lib/support/Checked.h"
+#include "lib/support/Quantity.h"
+#include <map>
+#include <set>
+
+namespace accord {
+
+/// What a choice offers: numbers ascending, words as written. Powers of two of a quantity are
+/// counted in the largest power of 1,000 of its unit that the first is a multiple of. Nothing where
+/// it offers none, or more than 100,000.
+std::vector<mlir::Attribute> offeredBy(accel::ChoiceAttr choice);
+std::string spelled(mlir::Attribute value);
+
+/// The values of an accelerator by path, and of one design.
+class MiningTerms {
+public:
+  std::map<std::string, mlir::Attribute> values; ///< as written: "mxu.array.rows"
+  struct Parameter {
+    std::vector<mlir::Attribute> offered;
+    std::vector<std::string> spelled;
+    size_t place = 0; ///< in a design
+  };
+  std::map<std::string, Parameter> parameters; ///< by path
+  const Design *design = nullptr;
+
+  /// What a choice has in the design, else the value itself.
+  mlir::Attribute chosen(const std::string &path, mlir::Attribute value) const;
+  /// Exactly, of the design: of a number, a reference or an expression.
+  Checked<Quantity> exact(mlir::Attribute value, unsigned depth = 0) const;
+  /// Nearly, with area and design power of a machine. NaN: none.
+  double nearly(mlir::Attribute value, const Machine &machine, unsigned depth = 0) const;
+  /// Numbers that differ by less than 1e-12 of the larger are equal.
+  bool holds(mlir::Attribute condition, const Machine &machine, unsigned depth = 0) const;
+  /// The choices that a value follows from, by path.
+  void follow(mlir::Attribute value, std::set<std::string> &paths) const;
+
+private:
+  bool more(unsigned depth) const;
+  mutable unsigned spent_ = 0; ///< on the value that is computed
+  std::optional<std::string> word(mlir::Attribute value) const;
+};
+
+} // namespace accord

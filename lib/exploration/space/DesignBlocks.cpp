@@ -1,0 +1,379 @@
+// The machine of a design, or of the ends of a box, from blocks that are read once each.
+#include "dialects/accel/KeyLocations.h"
+#include "lib/machine/cost/CheckMemories.h"
+#include "lib/machine/energy/Energy.h"
+#include "lib/machine/translate/SourceOf.h"
+#include "lib/exploration/space/DesignData.h"
+#include "mlir/IR/Verifier.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+/// Keys of which less is better; of all others more.
+bool lessIsBetter(const DesignPlace &place) {
+  return isa<accel::PowerOp, accel::AreaOp>(place.op) ||
+         llvm::is_contained({"latency", "energy", "sector", "half_work", "cycles", "kernel_floor",
+                             "microbatch_cost", "step_cost", "area", "technology"},
+                            place.key);
+}
+
+constexpr int64_t kMostInteger = int64_t(1) << 62;
+
+} // namespace
+
+BlockKey DesignSpace::Data::keyOf(const std::vector<size_t> &depends, const DesignBox &box,
+                                  DesignEnd end) const {
+  BlockKey key{static_cast<uint32_t>(end)};
+  for (size_t parameter : depends) {
+    key.push_back(box.low[parameter]);
+    key.push_back(box.high[parameter]);
+  }
+  return key;
+}
+
+Rational DesignSpace::Data::exactAt(int term, const DesignBox &box, bool most) const {
+  if (term < 0)
+    return 0;
+  auto span = terms.exact(term, box); // defined over the whole space
+  return span ? most ? span->high : span->low : Rational(0);
+}
+
+Checked<Attribute> DesignSpace::Data::valueAt(const DesignSite &site, const DesignBox &box,
+                                              bool most) const {
+  if (site.parameter)
+    return choices[*site.parameter][(most ? box.high : box.low)[*site.parameter]];
+  const accel::KeySchema &schema = *site.place.schema;
+  Rational value = exactAt(site.term, box, most);
+  MLIRContext *of = site.place.op->getContext();
+  bool integer = schema.kind == accel::ValueKind::Integer || schema.kind == accel::ValueKind::Shape;
+  if (!box.one()) { // an end that no design may have: as near as values go
+    Rational least = integer ? Rational(1) : Rational(0);
+    if (schema.range != accel::Range::Any && value < least)
+      value = least;
+    if (schema.range == accel::Range::Share && value > Rational(1))
+      value = Rational(1);
+    if (integer)
+      value = std::min(most ? value.floor() : value.ceil(), Rational(kMostInteger));
+  }
+  if (!integer) {
+    Quantity quantity(value, terms[site.term].dimension);
+    return Attribute(accel::QuantityAttr::get(of, quantity, quantity.print()));
+  }
+  auto whole = value.toInt64();
+  if (!whole)
+    return Problem{Code::NotAnInteger,
+                   fmt::format("'{}' is an integer, and of this design it is {}", site.place.path,
+                               Quantity(value).print()),
+                   {}};
+  return Attribute(IntegerAttr::get(IntegerType::get(of, 64), *whole));
+}
+
+/// Sets the values of a block in `accelerator`.
+std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, const DesignBox &box,
+                                                   DesignEnd end) {
+  MLIRContext *of = &context;
+  std::map<mlir::Operation *, NamedAttrList> entries;
+  for (const DesignSite &site : block.sites) {
+    const DesignPlace &place = site.place;
+    if (place.key == "count") {
+      Checked<Attribute> count =
+          valueAt(site, box, end == DesignEnd::Best || end == DesignEnd::Most);
+      if (!count)
+        return issueOf(count.problem(), locationOf(place));
+      cast<accel::CoreOp>(place.op).setCountAttr(*count);
+      continue;
+    }
+    auto all = entries.try_emplace(place.op);
+    NamedAttrList &list = all.first->second;
+    if (all.second)
+      list = NamedAttrList(place.op->getAttrOfType<DictionaryAttr>("entries"));
+    bool open = site.parameter && terms[site.term].word &&
+                box.low[*site.parameter] != box.high[*site.parameter];
+    if (open) { // the best of several words, or none
+      std::vector<Attribute> words(choices[*site.parameter].begin() + box.low[*site.parameter],
+                                   choices[*site.parameter].begin() + box.high[*site.parameter] +
+                                       1);
+      list.erase(place.key);
+      if (place.key == "spread")
+        list.set(place.key, StringAttr::get(of, "either"));
+      else if (place.key == "double_buffered")
+        list.set(place.key, BoolAttr::get(of, true));
+      else if (place.key == "multiply" && !list.get("types"))
+        list.set("types", ArrayAttr::get(of, words));
+      else if (place.key == "reads")
+        list.set(place.key,
+                 *std::min_element(words.begin(), words.end(), [&](Attribute a, Attribute b) {
+                   auto indexOf = [&](Attribute word) {
+                     return order.indexOf.lookup(
+                         SymbolTable::lookupSymbolIn(accelerator, cast<FlatSymbolRefAttr>(word)));
+                   };
+                   return indexOf(a) < indexOf(b);
+                 }));
+      continue;
+    }
+    if (place.key == "multiply" && site.parameter) // a box before may have left its own
+      if (!written.lookupSymbol(SymbolTable::getSymbolName(place.op))
+               ->getAttrOfType<DictionaryAttr>("entries")
+               .contains("types"))
+        list.erase("types");
+    bool most = end == DesignEnd::Most || (end == DesignEnd::Best && !lessIsBetter(place));
+    Checked<Attribute> value = valueAt(site, box, most);
+    if (!value)
+      return issueOf(value.problem(), locationOf(place));
+    if (place.element >= 0) {
+      SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
+      elements[static_cast<size_t>(place.element)] = *value;
+      list.set(place.key, ArrayAttr::get(of, elements));
+    } else if (!place.member.empty()) {
+      NamedAttrList members(cast<DictionaryAttr>(list.get(place.key)));
+      members.set(place.member, *value);
+      list.set(place.key, members.getDictionary(of));
+    } else {
+      list.set(place.key, *value);
+    }
+  }
+  for (auto &[op, list] : entries)
+    op->setAttr("entries", list.getDictionary(of));
+  return std::nullopt;
+}
+
+/// What is said while something is read; nothing when that went well.
+template <class Read> std::optional<Issue> DesignSpace::Data::listen(Read read) {
+  std::optional<Issue> issue;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &said) {
+    if (!issue)
+      issue = issueOf(said);
+    return success();
+  });
+  bool good = read();
+  if (!good && !issue)
+    issue = Issue{"A0806", "the machine cannot be read", {}, {}};
+  return good ? std::nullopt : issue;
+}
+
+const std::variant<MachineHead, Issue> &DesignSpace::Data::headAt(const DesignBox &box,
+                                                                  DesignEnd end) {
+  return heads.get(keyOf(head.parameters, box, end), [&]() -> std::variant<MachineHead, Issue> {
+    std::scoped_lock lock(reading);
+    if (auto issue = substitute(head, box, end))
+      return *issue;
+    MachineHead read;
+    auto issue = listen([&] {
+      if (end == DesignEnd::Design)
+        for (mlir::Operation *op : head.ops)
+          if (failed(verify(op, /*verifyRecursively=*/false)))
+            return false;
+      return readHead(accelerator, read);
+    });
+    if (issue)
+      return *issue;
+    return read;
+  });
+}
+
+const std::variant<Memory, Issue> &DesignSpace::Data::memoryAt(size_t index, const DesignBox &box,
+                                                               DesignEnd end) {
+  const DesignBlock &block = memories[index];
+  return readMemories[index]->get(
+      keyOf(block.parameters, box, end), [&]() -> std::variant<Memory, Issue> {
+        auto op = cast<accel::MemoryOp>(block.ops[0]);
+        Rational cycles = exactAt(clock, box, end == DesignEnd::Best || end == DesignEnd::Most);
+        auto readAt = [&](const DesignBox &part) -> std::variant<Memory, Issue> {
+          double made = exactAt(node, part, end == DesignEnd::Most).toDouble();
+          std::scoped_lock lock(reading);
+          if (auto issue = substitute(block, part, end))
+            return *issue;
+          FailureOr<Memory> memory = failure();
+          auto issue = listen([&] {
+            if (end == DesignEnd::Design && failed(verify(op)))
+              return false;
+            memory = memoryOf(op, cycles, made);
+            return succeeded(memory) &&
+                   (end != DesignEnd::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
+          });
+          if (issue)
+            return *issue;
+          return *memory;
+        };
+        // Of several standards each has an energy of its own.
+        DesignBox part = box;
+        std::optional<size_t> standard;
+        for (const DesignSite &site : block.sites)
+          if (site.place.key == "standard")
+            standard = site.parameter;
+        if (standard)
+          part.high[*standard] = part.low[*standard];
+        std::variant<Memory, Issue> result = readAt(part);
+        while (standard && part.low[*standard] < box.high[*standard]) {
+          part.high[*standard] = ++part.low[*standard];
+          auto next = readAt(part);
+          auto *all = std::get_if<Memory>(&result), *one = std::get_if<Memory>(&next);
+          if (all && one)
+            all->energy = end == DesignEnd::Most ? std::max(all->energy, one->energy)
+                                                 : std::min(all->energy, one->energy);
+        }
+        // A larger memory takes more energy for a byte: the least is that of the smallest.
+        if (auto *best = std::get_if<Memory>(&result); best && end == DesignEnd::Best)
+          if (auto *least = std::get_if<Memory>(&memoryAt(index, box, DesignEnd::Least)))
+            best->energy = std::min(best->energy, least->energy);
+        return result;
+      });
+}
+
+const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const DesignBox &box,
+                                                           DesignEnd end) {
+  const DesignBlock &block = cores[index];
+  return readCores[index]->get(
+      keyOf(block.parameters, box, end), [&]() -> std::variant<Core, Issue> {
+        auto op = cast<accel::CoreOp>(block.ops[0]);
+        Rational cycles = exactAt(clock, box, end == DesignEnd::Best || end == DesignEnd::Most);
+        std::scoped_lock lock(reading);
+        if (auto issue = substitute(block, box, end))
+          return *issue;
+        if (block.count) // of any number above 1: `machine` sets it
+          op.setCountAttr(IntegerAttr::get(IntegerType::get(&context, 64), 2));
+        FailureOr<Core> core = failure();
+        bool design = end == DesignEnd::Design;
+        auto issue = listen([&] {
+          if (design && failed(verify(op)))
+            return false;
+          core = coreOf(op, cycles, order, design);
+          if (failed(core) || end != DesignEnd::Best || !op.getEntries().contains("peak"))
+            return succeeded(core);
+          // A stated peak is of all instances: one reaches most where there are fewest.
+          for (const DesignSite &site : block.sites)
+            if (site.place.key == "count")
+              if (Checked<Attribute> least = valueAt(site, box, false))
+                op.setCountAttr(*least);
+          FailureOr<Core> few = coreOf(op, cycles, order, false);
+          if (succeeded(few))
+            core->peak = few->peak;
+          return succeeded(few);
+        });
+        if (issue)
+          return *issue;
+        return *core;
+      });
+}
+
+/// Whether the memory that a core reads holds its smallest tile.
+std::optional<Issue> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
+  if (reads < 0)
+    return std::nullopt;
+  const DesignBlock &core = cores[index], &memory = memories[static_cast<size_t>(reads)];
+  std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
+  depends.insert(memory.parameters.begin(), memory.parameters.end());
+  auto &found =
+      checked[index]->get(keyOf({depends.begin(), depends.end()}, box, DesignEnd::Design),
+                          [&]() -> std::variant<bool, Issue> {
+                            const Core &one = std::get<Core>(coreAt(index, box, DesignEnd::Design));
+                            const Memory &holder = std::get<Memory>(
+                                memoryAt(static_cast<size_t>(reads), box, DesignEnd::Design));
+                            std::scoped_lock lock(reading);
+                            substitute(core, box, DesignEnd::Design);
+                            substitute(memory, box, DesignEnd::Design);
+                            auto issue = listen([&] {
+                              return checkTile(cast<accel::CoreOp>(core.ops[0]),
+                                               cast<accel::MemoryOp>(memory.ops[0]), one, holder);
+                            });
+                            if (issue)
+                              return *issue;
+                            return true;
+                          });
+  if (auto *issue = std::get_if<Issue>(&found))
+    return *issue;
+  return std::nullopt;
+}
+
+std::variant<Machine, Issue> DesignSpace::Data::machine(const DesignBox &box, DesignEnd end) {
+  const auto &foundHead = headAt(box, end);
+  if (auto *issue = std::get_if<Issue>(&foundHead))
+    return *issue;
+  const auto &read = std::get<MachineHead>(foundHead);
+  Machine machine = read.machine;
+  machine.memories.reserve(memories.size());
+  machine.cores.reserve(cores.size());
+  for (size_t i = 0; i < memories.size(); ++i) {
+    const auto &found = memoryAt(i, box, end);
+    if (auto *issue = std::get_if<Issue>(&found))
+      return *issue;
+    machine.memories.push_back(std::get<Memory>(found));
+  }
+  for (size_t i = 0; i < cores.size(); ++i) {
+    const auto &found = coreAt(i, box, end);
+    if (auto *issue = std::get_if<Issue>(&found))
+      return *issue;
+    Core &core = machine.cores.emplace_back(std::get<Core>(found));
+    if (std::optional<size_t> count = cores[i].count) {
+      bool most = end == DesignEnd::Most || end == DesignEnd::Best;
+      core.count = cast<IntegerAttr>(choices[*count][(most ? box.high : box.low)[*count]]).getInt();
+      core.either = core.either && core.count > 1;
+    }
+  }
+  bool design = end == DesignEnd::Design, least = end == DesignEnd::Least;
+  for (size_t i = 0; i < cores.size() && design; ++i)
+    if (auto issue = checkAt(i, box, machine.cores[i].reads))
+      return *issue;
+  if (auto issue = applyArea(read.area, machine)) {
+    if (design) {
+      issue->location = read.area.origin.location;
+      return *issue;
+    }
+    // No design of these sizes has an area, but others between them may.
+    machine.area = {end == DesignEnd::Most ? std::numeric_limits<double>::infinity() : 0};
+  }
+  if (read.node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty()) {
+    std::string types = fmt::format("{:a}", read.node);
+    for (const Core &core : machine.cores) {
+      types += "|";
+      for (const auto &[type, peak] : core.peak)
+        types += type + " ";
+    }
+    std::scoped_lock lock(filling);
+    auto [filled, isNew] = energies.try_emplace(types);
+    if (isNew) {
+      filled->second.location = machine.location;
+      filled->second.cores = machine.cores;
+      fillEnergies(filled->second, read.node);
+      filled->second.cores.clear();
+    }
+    machine.energyPerFlopOf = filled->second.energyPerFlopOf;
+    machine.origins.insert(filled->second.origins.begin(), filled->second.origins.end());
+  }
+  if (!paths.count("power.tdp") && powerKnown) {
+    machine.tdp = powerAtPeak(machine, least && openTypes && !box.one());
+    machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value),
+                              "", machine.location};
+  }
+  if (end != DesignEnd::Best)
+    return machine;
+  // Area, power and energies are those of the least; they are no speeds.
+  auto lowest = this->machine(box, DesignEnd::Least);
+  if (auto *low = std::get_if<Machine>(&lowest)) {
+    machine.area = low->area, machine.tdp = low->tdp, machine.idle = low->idle;
+    machine.energyPerFlop = low->energyPerFlop, machine.energyPerFlopOf = low->energyPerFlopOf;
+  } else {
+    machine.area = {}, machine.tdp = {}, machine.idle = {};
+    machine.energyPerFlop = {}, machine.energyPerFlopOf.clear();
+  }
+  return machine;
+}
+
+DesignFigures DesignSpace::Data::figures(const DesignBox &box) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  DesignFigures out{{0, kInfinite}, {0, kInfinite}};
+  if (!needsArea && !needsPower)
+    return out;
+  auto least = machine(box, DesignEnd::Least), most = machine(box, DesignEnd::Most);
+  if (auto *low = std::get_if<Machine>(&least))
+    out.area.low = low->area.value, out.power.low = low->tdp.value;
+  if (auto *high = std::get_if<Machine>(&most))
+    out.area.high = high->area.value, out.power.high = high->tdp.value;
+  return out;
+}
+
+} // namespace accord

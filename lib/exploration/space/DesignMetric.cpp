@@ -1,0 +1,369 @@
+// What a design is worth: an expression over it and a training step on it.
+#include "lib/exploration/space/DesignData.h"
+#include "lib/support/Diagnostics.h"
+#include "lib/support/UnitTable.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+using Kind = DesignTerms::Kind;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// Steps, energies, areas and powers of any use: from a picosecond to 30 years, and so on.
+constexpr Span<double> kSteps{1e-12, 1e9}, kEnergies{1e-12, 1e18}, kBatches{1, 1e18};
+constexpr Span<double> kAreas{1e-12, 1e6}, kPowers{1e-12, 1e12};
+
+/// Of which the smallest steps are still told apart.
+constexpr double kLeast = 1e-270;
+
+/// What an expression does where a number that it speaks of grows.
+struct Slope {
+  bool rises = false, falls = false;
+  Slope turned() const { return {falls, rises}; }
+  Slope either() const { return {rises || falls, rises || falls}; }
+};
+Slope operator|(Slope a, Slope b) { return {a.rises || b.rises, a.falls || b.falls}; }
+
+/// Of a part: all values that it may have, and how it goes with each figure.
+struct Known {
+  Span<double> all{0, 0};
+  Slope step, energy, area, power;
+};
+constexpr Slope Known::*kFigures[] = {&Known::step, &Known::energy, &Known::area, &Known::power};
+
+/// How a part goes with an operand: the same way, the other way, or nobody knows.
+enum class Goes : uint8_t { Not, Along, Against, Either };
+
+Slope through(Goes goes, Slope slope) {
+  switch (goes) {
+  case Goes::Not:
+    return {};
+  case Goes::Along:
+    return slope;
+  case Goes::Against:
+    return slope.turned();
+  case Goes::Either:
+    break;
+  }
+  return slope.either();
+}
+Goes with(Span<double> factor) {
+  return factor.low >= 0 ? Goes::Along : factor.high <= 0 ? Goes::Against : Goes::Either;
+}
+Goes against(Goes goes) {
+  return goes == Goes::Along ? Goes::Against : goes == Goes::Against ? Goes::Along : goes;
+}
+
+class Measurer {
+public:
+  Measurer(DesignTerms &terms, const DesignBox &all, const DesignFigures &figures)
+      : terms_(terms), all_(all), figures_(figures) {}
+
+  std::optional<MeasureProblem> problem;
+
+  /// `written`: the part, as far as it stands in the expression itself.
+  Known look(int term, Attribute written) {
+    if (auto found = known_.find(term); found != known_.end())
+      return found->second;
+    const DesignTerms::Term one = terms_[term];
+    Known known;
+    if (one.kind == Kind::Apply) {
+      std::vector<Known> of;
+      auto application = dyn_cast_or_null<accel::ApplyAttr>(written);
+      for (size_t i = 0; i < one.operands.size() && !problem; ++i) {
+        at_.push_back(i);
+        of.push_back(look(one.operands[i], operandOf(application, i)));
+        at_.pop_back();
+        if (problem && !application)
+          problem->at = at_; // it stands in what this part refers to
+      }
+      if (problem || !defined(one, of))
+        return known;
+      for (size_t i = 0; i < of.size(); ++i)
+        for (auto figure : kFigures)
+          known.*figure = known.*figure | through(goes(one, of, i), of[i].*figure);
+    }
+    known.step.rises |= one.kind == Kind::Step;
+    known.energy.rises |= one.kind == Kind::Energy;
+    known.area.rises |= one.kind == Kind::Area;
+    known.power.rises |= one.kind == Kind::Power;
+    known.all = terms_.nearly(term, all_, figures_);
+    if (!(std::abs(known.all.low) < kInfinite && std::abs(known.all.high) < kInfinite))
+      say(Code::OutOfRange, "this is beyond what numbers can hold for some steps",
+          "divide by a unit, or take a smaller power");
+    known_.emplace(term, known);
+    return known;
+  }
+
+  /// Operands that lead to the part where something begins to fall, or to rise.
+  std::vector<size_t> blame(int term, Attribute written, Slope Known::*figure, bool falls) {
+    std::vector<size_t> at;
+    for (bool deeper = true; deeper;) {
+      deeper = false;
+      auto application = dyn_cast_or_null<accel::ApplyAttr>(written);
+      const DesignTerms::Term one = terms_[term];
+      if (!application || one.kind != Kind::Apply)
+        break;
+      std::vector<Known> of;
+      for (int operand : one.operands)
+        of.push_back(known_.at(operand));
+      for (size_t i = 0; i < of.size() && !deeper; ++i)
+        if (Slope slope = of[i].*figure;
+            goes(one, of, i) == Goes::Along && (falls ? slope.falls : slope.rises)) {
+          at.push_back(i);
+          written = operandOf(application, i), term = one.operands[i];
+          deeper = true;
+        }
+    }
+    return at;
+  }
+
+private:
+  static Attribute operandOf(accel::ApplyAttr application, size_t i) {
+    return application && i < application.getOperands().size() ? application.getOperands()[i]
+                                                               : Attribute();
+  }
+  bool say(Code code, std::string message, std::string help) {
+    if (!problem)
+      problem = {{code, std::move(message), {}}, std::move(help), at_};
+    return false;
+  }
+
+  /// Whether every design and step has a value.
+  bool defined(const DesignTerms::Term &term, const std::vector<Known> &of) {
+    const std::string &f = term.function;
+    Span<double> last = of.back().all, first = of.front().all;
+    bool zero = last.low <= 0 && last.high >= 0;
+    if ((f == "/" || f == "%" || f == "floor_div" || f == "ceil_div") && zero) {
+      at_.push_back(of.size() - 1);
+      say(Code::DivisionByZero, "this may be 0, and is divided by", "");
+      at_.pop_back();
+      return false;
+    }
+    if (f == "log2" && first.low <= 0)
+      return say(Code::BadExponent, "this is the logarithm of what may be 0 or less", "");
+    if (f != "^")
+      return true;
+    bool whole = std::round(last.low) == last.low && std::round(last.high) == last.high;
+    if (!whole && first.low < 0)
+      return say(Code::BadExponent, "this is a root of what may be below 0", "");
+    if (last.low < 0 && first.low <= 0 && first.high >= 0)
+      return say(Code::DivisionByZero, "this is a negative power of what may be 0", "");
+    if (last.low != last.high && (!whole || first.low < 1))
+      return say(Code::BadExponent,
+                 "an exponent that differs between designs is whole, and of what is 1 or more", "");
+    return true;
+  }
+
+  static Goes goes(const DesignTerms::Term &term, const std::vector<Known> &of, size_t i) {
+    const std::string &f = term.function;
+    Span<double> a = of.front().all, b = of.back().all;
+    if (f == "+" || f == "sum" || f == "min" || f == "max" || f == "log2" || f == "pow2")
+      return Goes::Along;
+    if (f == "-")
+      return of.size() == 1 || i == 1 ? Goes::Against : Goes::Along;
+    if (f == "*")
+      return with(i == 0 ? b : a);
+    if (f == "/" || f == "floor_div" || f == "ceil_div")
+      return i == 0 ? with(b) : against(with(a));
+    if (f != "^")
+      return Goes::Either;
+    if (i == 1)
+      return a.low >= 1 ? Goes::Along : Goes::Either;
+    bool odd = b.low == b.high && b.low > 0 && std::fmod(b.low, 2) == 1;
+    if (a.low < 0)
+      return odd ? Goes::Along : Goes::Either;
+    return b.low == 0 && b.high == 0 ? Goes::Not
+           : b.low >= 0              ? Goes::Along
+           : b.high <= 0             ? Goes::Against
+                                     : Goes::Either;
+  }
+
+  DesignTerms &terms_;
+  const DesignBox &all_;
+  const DesignFigures &figures_;
+  std::vector<size_t> at_;
+  std::map<int, Known> known_;
+};
+
+Span<double> within(Span<double> all, Span<double> usual) {
+  return {std::clamp(all.low, usual.low, usual.high), std::clamp(all.high, usual.low, usual.high)};
+}
+
+/// The first part, from the inside, that is no term by itself.
+std::vector<size_t> wrongPart(DesignTerms &terms, Attribute expression,
+                              const DesignTerms::Resolve &resolve) {
+  std::vector<size_t> at;
+  for (bool deeper = true; deeper;) {
+    deeper = false;
+    auto application = dyn_cast<accel::ApplyAttr>(expression);
+    if (!application)
+      break;
+    for (auto [i, operand] : llvm::enumerate(application.getOperands()))
+      if (!terms.add(operand, resolve)) {
+        at.push_back(i);
+        expression = operand;
+        deeper = true;
+        break;
+      }
+  }
+  return at;
+}
+
+} // namespace
+
+std::optional<MeasureProblem> DesignSpace::measure(bool maximize, const std::string &text,
+                                                   Attribute expression) {
+  Data &data = *data_;
+  DesignTerms &terms = data.terms;
+  const Dimension time = Dimension::of(Base::Second), energy = Dimension::of(Base::Joule);
+  std::map<std::string, int> own{{"step_time", terms.figure(Kind::Step, time)},
+                                 {"energy", terms.figure(Kind::Energy, energy)},
+                                 {"batch", terms.figure(Kind::Batch, {})}};
+  auto throughput = terms.divided(own["batch"], own["step_time"]);
+  if (throughput)
+    own["throughput"] = *throughput;
+  auto resolve = [&](const std::string &path) -> Checked<int> {
+    if (auto found = own.find(path); found != own.end())
+      return found->second;
+    Checked<int> found = data.termAt(path, true);
+    if (found || found.problem().code != Code::UnknownName)
+      return found;
+    std::vector<std::string> known{"area", "power.tdp"};
+    for (const auto &[one, term] : own)
+      known.push_back(one);
+    for (const auto &[one, place] : data.paths)
+      known.push_back(one);
+    Problem problem = found.problem();
+    problem.suggestion = nearest(path, known);
+    return problem;
+  };
+  bool neededArea = data.needsArea, neededPower = data.needsPower;
+  DesignMeasure measure;
+  auto root = terms.add(expression, resolve);
+  if (!root)
+    return MeasureProblem{root.problem(), "", wrongPart(terms, expression, resolve)};
+  if (terms[*root].truth || terms[*root].word)
+    return MeasureProblem{
+        {Code::WrongType, "this is no number that could be made least or most", {}}, "", {}};
+  for (char c : text) // one line
+    if (bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t'; !space)
+      measure.text += c;
+    else if (!measure.text.empty() && measure.text.back() != ' ')
+      measure.text += ' ';
+  measure.term = *root, measure.maximize = maximize;
+  llvm::raw_string_ostream(measure.printed) << expression;
+
+  DesignBox all = wholeOf(data.parameters);
+  DesignFigures figures = data.figures(all);
+  figures.area = within(figures.area, kAreas), figures.power = within(figures.power, kPowers);
+  figures.step = kSteps, figures.energy = kEnergies, figures.batch = kBatches;
+  Measurer measurer(terms, all, figures);
+  Known known = measurer.look(*root, expression);
+  if (measurer.problem)
+    return measurer.problem;
+  for (auto [figure, what] :
+       {std::pair{&Known::step, "step_time"}, std::pair{&Known::energy, "energy"}}) {
+    Slope slope = known.*figure;
+    if (maximize ? !slope.rises : !slope.falls)
+      continue;
+    return MeasureProblem{
+        {Code::UnknownChoice,
+         fmt::format("what is {} may not {} where {} grows, as this part does",
+                     maximize ? "maximized" : "minimized", maximize ? "rise" : "fall", what),
+         {}},
+        fmt::format("'{}' what does", maximize ? "minimize" : "maximize"),
+        measurer.blame(*root, expression, figure, !maximize)};
+  }
+  Slope both = known.step | known.energy;
+  if (!both.rises && !both.falls)
+    return MeasureProblem{
+        {Code::UnknownChoice, "this is the same for every step: nothing of it is mined for", {}},
+        "speak of step_time, throughput or energy",
+        {}};
+  if (known.all.low >= 0 && known.all.high < kLeast)
+    return MeasureProblem{{Code::OutOfRange, "this is nearer to 0 than numbers can tell", {}},
+                          "divide by a unit, or take a smaller power",
+                          {}};
+  if (known.all.low < 0)
+    return MeasureProblem{
+        {Code::OutOfRange,
+         fmt::format("what is {} may not be below 0", maximize ? "maximized" : "minimized"),
+         {}},
+        "",
+        {}};
+  std::vector<int> open{*root};
+  for (std::set<int> seen; !open.empty();) {
+    int term = open.back();
+    open.pop_back();
+    if (!seen.insert(term).second)
+      continue;
+    measure.area |= terms[term].kind == Kind::Area;
+    measure.power |= terms[term].kind == Kind::Power;
+    measure.energy |= terms[term].kind == Kind::Energy;
+    open.insert(open.end(), terms[term].operands.begin(), terms[term].operands.end());
+  }
+  // The least of a box has the least area and power, unless the expression falls with them.
+  auto wrongWay = [&](Slope slope) { return maximize ? slope.rises : slope.falls; };
+  measure.ends = wrongWay(known.area) || wrongWay(known.power);
+  if (!measure.ends)
+    data.needsArea = neededArea, data.needsPower = neededPower;
+  std::vector<Attribute> parts{expression};
+  while (!parts.empty()) {
+    Attribute part = parts.back();
+    parts.pop_back();
+    if (auto application = dyn_cast<accel::ApplyAttr>(part))
+      parts.insert(parts.end(), application.getOperands().begin(), application.getOperands().end());
+    auto reference = dyn_cast<accel::ReferenceAttr>(part);
+    std::string path = reference ? reference.getPath().str() : "";
+    measure.parts |= reference && !own.count(path) && data.paths.count(path);
+  }
+  data.measure = std::move(measure);
+  return std::nullopt;
+}
+
+bool DesignSpace::measured() const { return data_->measure.has_value(); }
+std::string DesignSpace::metric() const {
+  return data_->measure->maximize ? "1 / (" + data_->measure->text + ")" : data_->measure->text;
+}
+std::string DesignSpace::metricUnit() const {
+  Dimension dimension = data_->terms[data_->measure->term].dimension;
+  return baseUnitsOf(data_->measure->maximize ? Dimension{} / dimension : dimension);
+}
+std::string DesignSpace::metricPrinted() const {
+  return (data_->measure->maximize ? "maximize " : "minimize ") + data_->measure->printed;
+}
+bool DesignSpace::measuresEnergy() const { return data_->measure->energy; }
+bool DesignSpace::measuresPower() const { return data_->measure->power; }
+bool DesignSpace::measuresParts() const { return data_->measure->parts; }
+
+bool DesignSpace::measures(const Machine &machine) const {
+  return !(data_->measure->area && !(machine.area.value > 0)) &&
+         !(data_->measure->power && !(machine.tdp.value > 0));
+}
+
+double DesignSpace::worth(const DesignBox &box, const Machine &machine,
+                          const MeasuredStep &step) const {
+  const DesignMeasure &measure = *data_->measure;
+  if (std::isinf(step.seconds))
+    return kInfinite;
+  DesignFigures figures{{machine.area.value, machine.area.value},
+                        {machine.tdp.value, machine.tdp.value}};
+  if (measure.ends && !box.one())
+    figures = data_->figures(box);
+  double batch = static_cast<double>(step.batch);
+  figures.step = {step.seconds, step.seconds}, figures.energy = {step.joules, step.joules};
+  figures.batch = {batch, batch};
+  Span<double> all = data_->terms.nearly(measure.term, box, figures);
+  if (!(all.low >= 0)) // undefined, or rounded to below 0
+    return all.low > -kInfinite ? 0 : std::numeric_limits<double>::quiet_NaN();
+  return measure.maximize ? 1 / all.high : all.low;
+}
+
+} // namespace accord

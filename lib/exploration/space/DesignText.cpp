@@ -1,0 +1,293 @@
+// A design as a description.
+#include "dialects/accel/BaseUnits.h"
+#include "dialects/accel/KeyLocations.h"
+#include "lib/exploration/space/DesignData.h"
+#include "lib/support/Quantity.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+std::string quoted(llvm::StringRef text) {
+  std::string out = "\"";
+  for (char c : text)
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else
+      out += c == '\n' || c == '\r' ? ' ' : c;
+  return out + "\"";
+}
+
+/// Words that are read back as this very quantity.
+std::string written(const Quantity &quantity, llvm::StringRef text) {
+  for (const std::string &one : {text.str(), quantity.print()}) {
+    if (one.empty() || one[0] == '-' || one.find_first_of("()+\"\n") != std::string::npos)
+      continue;
+    if (auto read = parseQuantity(one); read && *read == quantity)
+      return one;
+  }
+  std::string units = accel::baseUnits(quantity.dimension);
+  std::string out = fmt::format("{} / {}", digitsOf(quantity.value.numerator()),
+                                digitsOf(quantity.value.denominator()));
+  if (quantity.dimension.dimensionless())
+    return "(" + out + ")";
+  return fmt::format("({}) * {}", out,
+                     units[0] == '/' ? "(1 / (1 " + units.substr(1) + "))" : "1 " + units);
+}
+
+class Writer {
+public:
+  std::string out;
+  /// What stands after a value: "// …".
+  std::map<std::pair<mlir::Operation *, std::string>, std::string> comments;
+
+  void line(int depth, const std::string &text) {
+    out += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n";
+  }
+
+  static std::string sourceIn(Attribute value) {
+    if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
+      return quantity.getSource().str();
+    if (auto map = dyn_cast<DictionaryAttr>(value))
+      for (NamedAttribute member : map)
+        if (std::string source = sourceIn(member.getValue()); !source.empty())
+          return source;
+    return "";
+  }
+
+  std::string value(Attribute value) {
+    if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
+      return written(quantity.quantity(), quantity.getText());
+    if (auto array = dyn_cast<ArrayAttr>(value)) {
+      bool shape = llvm::all_of(array, llvm::IsaPred<IntegerAttr>);
+      std::string all;
+      for (Attribute element : array)
+        all += (all.empty() ? "" : shape ? " x " : ", ") + this->value(element);
+      return shape ? all : "{" + all + "}";
+    }
+    if (auto map = dyn_cast<DictionaryAttr>(value)) {
+      std::string all;
+      for (NamedAttribute member : map)
+        all += (all.empty() ? "" : ", ") + member.getName().str() + ": " +
+               this->value(member.getValue());
+      return "{" + all + "}";
+    }
+    return spellingOf(value);
+  }
+
+  void keys(int depth, mlir::Operation *op, DictionaryAttr entries,
+            const accel::BlockSchema *schema) {
+    std::vector<NamedAttribute> all(entries.begin(), entries.end());
+    auto rank = [&](NamedAttribute entry) { // as the documentation has them
+      return schema ? schema->findKey(entry.getName()) : nullptr;
+    };
+    std::sort(all.begin(), all.end(), [&](NamedAttribute a, NamedAttribute b) {
+      return std::pair(rank(a), a.getName().getValue()) <
+             std::pair(rank(b), b.getName().getValue());
+    });
+    for (NamedAttribute entry : all) {
+      std::string key = entry.getName().str();
+      auto inner = dyn_cast<DictionaryAttr>(entry.getValue());
+      if (inner && (key == "sparse" || key == "dataflow")) {
+        nested(depth, key, inner);
+        continue;
+      }
+      bool text = key == "cost_model" || key == "model";
+      std::string source = sourceIn(entry.getValue());
+      auto comment = comments.find({op, key});
+      line(depth, key + " = " +
+                      (text ? quoted(cast<StringAttr>(entry.getValue()).getValue())
+                            : value(entry.getValue())) +
+                      (source.empty() ? "" : " source " + quoted(source)) +
+                      (comment == comments.end() ? "" : " // " + comment->second));
+    }
+  }
+
+  /// `sparse nm(2, 4) { … }`, `sparse { … }`, `dataflow { … }`.
+  void nested(int depth, const std::string &kind, DictionaryAttr entries) {
+    std::string inner;
+    for (NamedAttribute entry : entries)
+      if (!llvm::is_contained({"n", "m", "pattern"}, entry.getName().getValue()))
+        inner +=
+            (inner.empty() ? " " : ", ") + entry.getName().str() + " = " + value(entry.getValue());
+    std::string pattern =
+        entries.contains("pattern")
+            ? fmt::format(" nm({}, {})", value(entries.get("n")), value(entries.get("m")))
+            : "";
+    line(depth, fmt::format("{}{} {{{} }}", kind, pattern, inner));
+  }
+
+  /// An expression with brackets around every operation.
+  std::string expression(Attribute of) {
+    auto apply = dyn_cast<accel::ApplyAttr>(of);
+    if (auto reference = dyn_cast<accel::ReferenceAttr>(of))
+      return reference.getPath().str();
+    if (!apply) {
+      std::string words = value(of);
+      return words.find(" * ") == std::string::npos ? words : "(" + words + ")";
+    }
+    std::vector<std::string> operands;
+    for (Attribute operand : apply.getOperands())
+      operands.push_back(isa<accel::ApplyAttr>(operand) && !isCall(operand)
+                             ? "(" + expression(operand) + ")"
+                             : expression(operand));
+    std::string function = apply.getFunction().str();
+    if (isCall(of))
+      return fmt::format("{}({})", function, fmt::join(operands, ", "));
+    if (operands.size() == 1)
+      return function + " " + operands[0];
+    return fmt::format("{}", fmt::join(operands, " " + function + " "));
+  }
+  static bool isCall(Attribute of) {
+    llvm::StringRef function = cast<accel::ApplyAttr>(of).getFunction();
+    return !function.empty() && llvm::isAlpha(function[0]) && function != "and" &&
+           function != "or" && function != "not";
+  }
+
+  std::string rule(mlir::Operation *op) {
+    auto words = [&](StringAttr label, Attribute condition, StringAttr text) {
+      return (label ? label.str() + ": " : "") + (condition ? expression(condition) : text.str());
+    };
+    if (auto require = dyn_cast<accel::RequireOp>(op))
+      return "require " +
+             words(require.getLabelAttr(), require.getConditionAttr(), require.getTextAttr());
+    if (auto prefer = dyn_cast<accel::PreferOp>(op))
+      return "prefer " +
+             words(prefer.getLabelAttr(), prefer.getConditionAttr(), prefer.getTextAttr()) +
+             " weight " + value(prefer.getWeightAttr());
+    auto objective = cast<accel::ObjectiveOp>(op);
+    return objective.getDirection().str() + " " +
+           words({}, objective.getExpressionAttr(), objective.getTextAttr());
+  }
+
+  void path(accel::PathOp path) {
+    std::string all;
+    for (Attribute stop : path.getStops()) {
+      auto names = cast<ArrayAttr>(stop);
+      all += (all.empty() ? "path " : " -> ") +
+             (names.size() == 1 ? spellingOf(names[0]) : value(names));
+    }
+    line(1, all);
+  }
+};
+
+} // namespace
+
+std::string DesignSpace::Data::textOf(const Design &design,
+                                      const std::vector<std::string> &comments) {
+  DesignBox box{design, design};
+  auto made = machine(box, DesignEnd::Design);
+  Writer writer;
+  std::scoped_lock lock(reading);
+  std::vector<DesignBlock *> blocks{&head};
+  for (auto *some : {&memories, &cores})
+    for (DesignBlock &block : *some)
+      blocks.push_back(&block);
+  for (DesignBlock *block : blocks) {
+    if (auto issue = substitute(*block, box, DesignEnd::Design))
+      writer.line(0, "// " + issue->message);
+    for (const DesignSite &site : block->sites) {
+      std::string &comment = writer.comments[{site.place.op, site.place.key}];
+      comment += comment.empty() ? "" : "; ";
+      if (!site.parameter) {
+        comment += site.place.path + " follows from other choices";
+        continue;
+      }
+      const DesignParameter &parameter = parameters[*site.parameter];
+      comment += fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name,
+                             parameter.spelled[design[*site.parameter]], parameter.spelled.size(),
+                             parameter.spelled.front(), parameter.spelled.back());
+      if (*site.parameter < comments.size() && !comments[*site.parameter].empty()) {
+        std::string more = comments[*site.parameter];
+        std::replace_if(
+            more.begin(), more.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+        comment += ": " + more;
+      }
+    }
+  }
+  writer.line(0, "/// One design of '" + name + "'.");
+  writer.line(0, "accelerator " + name + " {");
+  writer.keys(1, accelerator, accelerator.getEntries(), accel::findSchema("accelerator"));
+  if (auto from = accelerator->getAttrOfType<StringAttr>("efficiency_from"))
+    writer.line(1, "efficiency from " + quoted(from.getValue()));
+  std::string tdp;
+  if (auto *one = std::get_if<Machine>(&made);
+      one && !paths.count("power.tdp") && one->tdp.value > 0)
+    tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies",
+                      one->tdp.value);
+  for (mlir::Operation &op : accelerator.getBody().front()) {
+    auto block = [&](const std::string &title, DictionaryAttr entries,
+                     const accel::BlockSchema *schema, const std::string &more) {
+      auto comment = writer.comments.find({&op, "count"});
+      writer.line(1, title + " {" +
+                         (comment == writer.comments.end() ? "" : " // " + comment->second));
+      writer.keys(2, &op, entries, schema);
+      if (!more.empty())
+        writer.line(2, more);
+      writer.line(1, "}");
+    };
+    if (auto memory = dyn_cast<accel::MemoryOp>(op)) {
+      block(fmt::format("memory {} : {}", memory.getSymName().str(), memory.getKind().str()),
+            memory.getEntries(), accel::findSchema("memory", memory.getKind()), "");
+    } else if (auto core = dyn_cast<accel::CoreOp>(op)) {
+      std::string count = core.getCountAttr() ? "[" + spellingOf(core.getCountAttr()) + "]" : "";
+      block(fmt::format("core {}{} : {}", core.getSymName().str(), count, core.getKind().str()),
+            core.getEntries(), accel::findSchema("core", core.getKind()), "");
+    } else if (auto power = dyn_cast<accel::PowerOp>(op)) {
+      block("power", power.getEntries(), accel::findSchema("power"), tdp);
+      tdp.clear();
+    } else if (auto area = dyn_cast<accel::AreaOp>(op)) {
+      if (auto model = area.getEntries().getAs<StringAttr>("model"))
+        writer.line(1, "area model = " + quoted(model.getValue()));
+      else
+        block("area", area.getEntries(), accel::findSchema("area"), "");
+    } else if (auto path = dyn_cast<accel::PathOp>(op)) {
+      writer.path(path);
+    } else if (auto price = dyn_cast<accel::PriceOp>(op)) {
+      auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
+      writer.line(1, "price = " + writer.value(price.getEntries().get("amount")) +
+                         (per ? " per " + per.getValue().str() : ""));
+    } else if (isa<accel::RequireOp, accel::PreferOp, accel::ObjectiveOp>(op)) {
+      writer.line(1, writer.rule(&op));
+    }
+  }
+  if (!tdp.empty())
+    writer.line(1, "power {\n    " + tdp + "\n  }");
+  writer.line(0, "}");
+  return writer.out;
+}
+
+std::string DesignSpace::text(const Design &design,
+                              const std::vector<std::string> &comments) const {
+  return data_->holds({design, design}) ? data_->textOf(design, comments) : "";
+}
+
+std::string DesignSpace::source() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  accel::AcceleratorOp written = data_->written;
+  OwningOpRef<ModuleOp> copy;
+  if (const auto &measure = data_->measure) { // instead of what the description itself makes least
+    copy = data_->module->clone();
+    written = *copy->getOps<accel::AcceleratorOp>().begin();
+    for (accel::ObjectiveOp one :
+         llvm::make_early_inc_range(written.getBody().getOps<accel::ObjectiveOp>()))
+      one.erase();
+    OpBuilder builder = OpBuilder::atBlockEnd(&written.getBody().front());
+    accel::ObjectiveOp::create(builder, written.getLoc(),
+                               builder.getStringAttr(measure->maximize ? "maximize" : "minimize"),
+                               builder.getStringAttr(measure->text),
+                               parseAttribute(measure->printed, &data_->context));
+  }
+  written->print(stream, OpPrintingFlags().useLocalScope());
+  return text + "\n";
+}
+
+} // namespace accord

@@ -1,0 +1,114 @@
+#include "lib/exploration/steps/StepCores.h"
+#include "lib/machine/cost/Estimate.h"
+#include <algorithm>
+#include <mutex>
+
+namespace accord {
+namespace {
+
+/// Entries of a table; what comes after is computed each time.
+constexpr size_t kMost = size_t{1} << 17;
+
+template <typename T> void put(std::string &key, const T &number) {
+  key.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
+void word(std::string &key, const std::string &text) {
+  put(key, text.size());
+  key += text;
+}
+
+} // namespace
+
+int StepCores::ofProducts(const Machine &machine) {
+  for (size_t i = 0; i < machine.cores.size(); ++i)
+    if (machine.cores[i].kind == CoreKind::Tensor)
+      return static_cast<int>(i);
+  return machine.cores.empty() ? -1 : 0;
+}
+
+void StepCores::choose(const Machine &machine, View &view) const {
+  // All that the choice follows from: kinds, and for which types there is a rate.
+  std::string &key = view.key;
+  key.clear();
+  word(key, machine.costModel);
+  for (const Core &core : machine.cores) {
+    put(key, core.kind);
+    key += static_cast<char>((core.rows > 0) | (core.cols > 0) << 1 | (core.lanes > 0) << 2 |
+                             (core.efficiency > 0) << 3 |
+                             (flopsPerCycle(core) * machine.clock.value > 0) << 4);
+    put(key, core.peak.size());
+    for (const auto &[type, peak] : core.peak) {
+      word(key, type);
+      key += static_cast<char>(peak.value > 0);
+    }
+  }
+  {
+    std::shared_lock lock(mutex_);
+    if (auto found = choices_.find(std::string_view(key)); found != choices_.end()) {
+      view.choices = *found->second;
+      return;
+    }
+  }
+  auto made = std::make_unique<std::vector<Choice>>();
+  for (const StepShapes::Want &want : shapes.wants) {
+    Operation op;
+    op.core = want.core, op.type = want.type;
+    Choice &choice = made->emplace_back();
+    for (const CoreChoice &one : chooseCores(op, machine)) {
+      choice.cores.push_back(one.core);
+      choice.type = one.type;
+      choice.unknown |= builtinModel(machine, machine.cores[static_cast<size_t>(one.core)]).empty();
+    }
+  }
+  std::unique_lock lock(mutex_);
+  view.choices = *choices_.try_emplace(key, std::move(made)).first->second;
+}
+
+void StepCores::look(const Machine &machine, const StepBoundOptions &options, View &view) const {
+  choose(machine, view);
+  const void *layout = view.choices.data();
+  std::string &key = view.key;
+  view.own.clear();
+  view.times.clear();
+  for (size_t i = 0; i < machine.cores.size(); ++i) {
+    const Core &core = machine.cores[i];
+    bool same = i < options.sameArrays.size() ? options.sameArrays[i] : options.exact;
+    key.clear();
+    put(key, layout), put(key, i), put(key, same);
+    for (int64_t number : {core.rows, core.cols, core.lanes, core.count})
+      put(key, number);
+    for (double number : {machine.clock.value, core.efficiency, core.halfWork.value})
+      put(key, number);
+    key += static_cast<char>(core.overlapFill | core.overlapDrain << 1);
+    word(key, core.dataflow);
+    for (const auto &[type, peak] : core.peak)
+      put(key, peak.value);
+    for (const auto &[kind, cycles] : core.cyclesOf) {
+      word(key, kind);
+      put(key, cycles);
+    }
+    {
+      std::shared_lock lock(mutex_);
+      if (auto found = times_.find(std::string_view(key)); found != times_.end()) {
+        view.times.push_back(found->second.get());
+        continue;
+      }
+    }
+    std::vector<ShapeTime> times(shapes.shapes.size());
+    for (size_t s = 0; s < times.size(); ++s) {
+      const Choice &choice = view.choices[shapes.shapes[s].want];
+      int index = static_cast<int>(i);
+      if (std::find(choice.cores.begin(), choice.cores.end(), index) != choice.cores.end())
+        times[s] = shapeTime(shapes.shapes[s], machine, index, choice.type, same);
+    }
+    std::unique_lock lock(mutex_);
+    if (times_.size() < kMost) {
+      auto made = std::make_unique<std::vector<ShapeTime>>(std::move(times));
+      view.times.push_back(times_.try_emplace(key, std::move(made)).first->second.get());
+    } else {
+      view.times.push_back(&view.own.emplace_back(std::move(times)));
+    }
+  }
+}
+
+} // namespace accord

@@ -1,0 +1,87 @@
+// What a `StepWork` holds, and what bounds of its step are made of.
+#pragma once
+#include "lib/exploration/steps/StepCores.h"
+#include "lib/exploration/steps/StepWork.h"
+#include <limits>
+
+namespace accord {
+
+/// Sums in another order than the scheduler's differ in their last digits.
+inline constexpr double kStepRounded = 1 - 1e-9;
+/// The share of a memory's bandwidth that an operation holds is rounded down to such parts.
+inline constexpr double kStepShare = 1e-9;
+/// Work of this much is more than a picosecond after rounding, so that the scheduler sees it.
+inline constexpr double kStepSeen = 2e-12;
+
+/// One operation of a region, as its class.
+struct StepItem {
+  uint32_t price = 0; ///< class
+  RegionId body = kNone;
+  std::vector<uint32_t> before; ///< positions in the region
+};
+
+struct StepPart {
+  RegionId region;
+  std::vector<StepItem> items;
+};
+
+/// What a class takes on a machine at least.
+struct StepPrice {
+  double time = 0;
+  int core = -1;      ///< the only one it may run on
+  uint64_t holds = 0; ///< by core: a fused operation has all of its instances
+  double work = 0;    ///< of `core`, as seconds of all its instances
+  double ofKind = 0;  ///< of all cores of a kind
+  uint64_t fills = 0; ///< by memory: takes all of its bandwidth, on this very machine
+  int kind = -1;      ///< 0: tensor, 1: vector
+};
+
+/// All that one core or memory does in a region.
+struct StepLoad {
+  double sum = 0, head = std::numeric_limits<double>::infinity(), tail = head;
+  bool seen = false;
+  void add(double work, double before, double after, bool isSeen) {
+    if (!(work > 0))
+      return;
+    sum += work;
+    head = std::min(head, before), tail = std::min(tail, after);
+    seen |= isSeen;
+  }
+  double length(double whole = 1) const { return sum > 0 ? head + sum * whole + tail : 0; }
+};
+
+struct StepScratch {
+  std::vector<StepPrice> prices;
+  std::vector<double> transfers;            ///< by class and memory
+  std::vector<StepLoad> loads;              ///< of one region
+  std::vector<std::vector<char>> uses;      ///< by region: cores and memories that it uses surely
+  std::vector<std::array<double, 2>> kinds; ///< by region: work of tensor, vector cores
+  std::vector<double> lengths, times, heads, tails;
+  void begin(size_t regions) {
+    lengths.assign(regions, 0);
+    uses.resize(regions);
+    kinds.assign(regions, {});
+  }
+};
+
+struct StepWork::Data {
+  WorkGraph graph;
+  StepCores cores;                ///< with the shapes
+  std::vector<StepPart> parts;    ///< bodies first; the micro-batch and the update are the last two
+  std::vector<double> executions; ///< by class, in a step
+
+  /// The step's bound, from the memo where nothing is left out.
+  double priced(const Machine &machine, const StepBoundOptions &options) const;
+  double pricedNow(const Machine &machine, const StepBoundOptions &options) const;
+  std::string keyOf(const Machine &machine, const StepBoundOptions &options) const;
+  mutable std::shared_mutex mutex;
+  mutable std::unordered_map<std::string, double> known; ///< bounds, by all that they follow from
+  void times(const Machine &machine, const StepBoundOptions &options,
+             std::vector<double> &seconds) const;
+  void price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const;
+  double length(const StepPart &part, const Machine &machine, StepScratch &scratch) const;
+  double together(const StepPart &part, const Machine &machine, size_t core, size_t memory,
+                  const StepScratch &scratch) const;
+};
+
+} // namespace accord

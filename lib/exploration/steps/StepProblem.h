@@ -1,0 +1,78 @@
+// What a design is worth: the training step of one or several jobs on it.
+#pragma once
+#include "lib/exploration/space/DesignSpace.h"
+#include "lib/exploration/solve/Mine.h"
+#include "lib/machine/model/Schedule.h"
+#include "lib/machine/model/WorkGraph.h"
+
+namespace accord {
+class StepWork;
+
+/// What is made least.
+enum class MiningMetric : uint8_t {
+  StepTime,  ///< seconds of a step; of several jobs their weighed sum
+  TdpTime,   ///< step time * TDP: most throughput per watt
+  Energy,    ///< joules of a step
+  AreaTime,  ///< step time * area
+  Expression ///< `DesignSpace::worth`
+};
+const char *name(MiningMetric); ///< "step_time", "tdp_time", "energy", "area_time", "expression"
+
+/// A step as it may run: a micro-batch size, a recomputation.
+struct MiningWay {
+  std::string label; ///< "micro-batch 4, recompute full"
+  std::shared_ptr<const StepWork> work;
+};
+
+/// One training job; its value on a design is that of the best of its ways.
+struct MiningJob {
+  std::string name;
+  std::vector<MiningWay> ways; ///< steps of `batch` samples, at least one
+  int64_t batch = 1;
+  double weight = 1;
+  double best = 0; ///< value of its own best design, for `WorstRatio`
+};
+
+/// How values of several jobs become one.
+enum class MiningBlend : uint8_t { Sum, WorstRatio };
+
+struct StepValue {
+  double step = 0, joules = 0; ///< seconds, joules
+  double least = 0;            ///< seconds that no schedule of it is below, as it is priced
+  double bytes = 0;            ///< of device memory
+  unsigned effort = 0;         ///< of the schedule (`ScheduleOptions`)
+  bool fits = true;
+  size_t way = 0;   ///< of a job: the one that is best
+  double value = 0; ///< of the metric; infinite where the design may not be
+};
+
+/// A job's step on a machine is that of `estimate` and `scheduleStep`; its bound is the work of
+/// each kind of core at its cycles (lib/array), the least traffic of each memory at its bandwidth,
+/// and the critical path, whichever is longest. What is bounded is the step however it is
+/// scheduled: a design's appraisal has the larger of this bound and the schedule's own.
+/// With an effort, the schedules of designs that may be better than what is known are searched for,
+/// and their bounds are those of schedules in which a repeat is a unit (`StepWork::closed`).
+class StepProblem : public MiningProblem {
+public:
+  StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
+              MiningBlend blend = MiningBlend::Sum, unsigned effort = 0);
+  ~StepProblem() override;
+  const std::vector<DesignParameter> &parameters() const override;
+  double bound(const DesignBox &box) override;
+  double value(const Design &design) override;
+  unsigned tiers() const override; ///< 1 with an effort: the bound of its schedules
+  double deepen(const Design &design, unsigned tier) override;
+  Appraisal appraise(const Design &design, double below) override;
+  std::vector<double> waits(const Design &design) override;
+  std::vector<std::string> costNames() override; ///< those of the space
+  std::vector<double> costs(const DesignBox &box) override;
+  std::string digest() override; ///< version, metric, and sizes of the jobs' steps
+  /// Of one job, for tables and reports.
+  std::optional<StepValue> step(size_t job, const Design &design);
+
+private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+} // namespace accord

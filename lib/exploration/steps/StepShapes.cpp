@@ -1,0 +1,213 @@
+#include "lib/exploration/steps/StepShapes.h"
+#include "lib/machine/array/LoopRoles.h"
+#include "lib/machine/array/Systolic.h"
+#include "lib/machine/cost/PriceCache.h"
+#include "lib/machine/model/Lookups.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+namespace accord {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class Collector {
+public:
+  StepShapes all;
+
+  uint32_t classOf(const Operation &op, std::optional<double> exchange) {
+    StepClass made;
+    made.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+    made.flops = static_cast<double>(op.flops);
+    std::string key = PriceCache::keyOf(op);
+    if (op.core == CoreKind::Network && exchange) {
+      made.kind = StepClass::Kind::Exchange;
+      made.seconds = *exchange;
+      made.flops = 0;
+    } else if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network) {
+      made.kind = StepClass::Kind::Free;
+      made.bytes = made.flops = 0;
+    } else if (op.givenSeconds) {
+      made.kind = StepClass::Kind::Given;
+      made.seconds = *op.givenSeconds;
+      made.bytes = made.flops = 0;
+    } else if (!op.parts.empty()) {
+      made.kind = StepClass::Kind::Fused;
+      made.want = want(op.core, op.type);
+      for (const FusedPart &part : op.parts)
+        made.parts.push_back(partOf(part));
+    } else {
+      made.kind = StepClass::Kind::Whole;
+      made.want = want(op.core, op.type);
+      made.shape = shapeOf(op);
+      made.mapped = op.contraction && !op.tensors.empty() &&
+                    std::all_of(op.domain.begin(), op.domain.end(),
+                                [](const Loop &loop) { return loop.extent > 0; });
+    }
+    made.lookup = lookupRows(op).has_value();
+    if (made.kind == StepClass::Kind::Free)
+      key = "free";
+    if (made.kind == StepClass::Kind::Exchange)
+      key = fmt::format("exchange {:a} {:a}", made.seconds, made.bytes);
+    if (made.kind == StepClass::Kind::Given)
+      key = fmt::format("given {:a}", made.seconds);
+    auto [place, isNew] = classes_.try_emplace(key, static_cast<uint32_t>(all.classes.size()));
+    if (isNew)
+      all.classes.push_back(std::move(made));
+    return place->second;
+  }
+
+private:
+  uint32_t want(CoreKind core, const std::string &type) {
+    StepShapes::Want wanted{core, type};
+    auto found = std::find(all.wants.begin(), all.wants.end(), wanted);
+    if (found == all.wants.end())
+      found = all.wants.insert(found, wanted);
+    return static_cast<uint32_t>(found - all.wants.begin());
+  }
+  uint32_t partOf(const FusedPart &part) {
+    Operation alone; // as `estimate` prices it
+    alone.name = part.name, alone.kind = part.kind, alone.core = part.core, alone.type = part.type;
+    alone.flops = part.flops, alone.contraction = part.contraction;
+    alone.domain = part.domain, alone.tensors = part.tensors;
+    return shapeOf(alone);
+  }
+  uint32_t shapeOf(const Operation &op) {
+    auto [place, isNew] =
+        shapes_.try_emplace(PriceCache::keyOf(op), static_cast<uint32_t>(all.shapes.size()));
+    if (!isNew)
+      return place->second;
+    StepShape shape;
+    shape.operation = op;
+    shape.want = want(op.core, op.type);
+    if (op.contraction && !op.domain.empty() && op.flops > 0) {
+      const Gemm &gemm =
+          shape.gemm.emplace(gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain)));
+      shape.products = static_cast<double>(op.flops) /
+                       (2.0 * static_cast<double>(gemm.batch) * static_cast<double>(gemm.m) *
+                        static_cast<double>(gemm.n) * static_cast<double>(gemm.k));
+      if (auto roles = loopRoles(op.domain, op.tensors)) {
+        auto result = std::find_if(op.tensors.begin(), op.tensors.end(),
+                                   [](const LoopTensor &tensor) { return tensor.written; });
+        auto width = [](const LoopTensor &tensor) {
+          return static_cast<double>(tensor.elementBits) / 8;
+        };
+        shape.widths = {width(op.tensors[roles->lhs]), width(op.tensors[roles->rhs]),
+                        width(*result)};
+      }
+    }
+    all.shapes.push_back(std::move(shape));
+    return place->second;
+  }
+
+  std::map<std::string, uint32_t> shapes_, classes_;
+};
+
+/// Cycles that arrays of at most these rows and columns need for the streams of full folds, and
+/// bytes that pass between them and the nearest memory, in the dataflow that needs least.
+ShapeTime streamsOf(const StepShape &shape, const Core &core) {
+  SystolicArray array{core.rows, core.cols, 1};
+  std::vector<Dataflow> flows;
+  if (auto flow = dataflowNamed(core.dataflow))
+    flows = {*flow};
+  else
+    flows = {Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary,
+             Dataflow::RowStationary};
+  ShapeTime least{kNever, 0, kNever};
+  double cells = static_cast<double>(core.rows) * static_cast<double>(core.cols);
+  for (Dataflow flow : flows) {
+    if (flow == Dataflow::RowStationary) {
+      least.spread = std::min(least.spread, static_cast<double>(shape.operation.flops) /
+                                                (2 * shape.products * cells));
+      least.feed = 0;
+      continue;
+    }
+    auto cost = systolicCost(*shape.gemm, flow, array);
+    if (!cost)
+      return {};
+    least.spread = std::min(least.spread,
+                            static_cast<double>(cost->folds) * static_cast<double>(cost->stream));
+    double feed = 0;
+    if (shape.widths)
+      feed = static_cast<double>(cost->lhsReads) * (*shape.widths)[0] +
+             static_cast<double>(cost->rhsReads) * (*shape.widths)[1] +
+             (static_cast<double>(cost->resultWrites) + static_cast<double>(cost->resultReads)) *
+                 (*shape.widths)[2];
+    least.feed = std::min(least.feed, feed);
+  }
+  return least;
+}
+
+} // namespace
+
+StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &exchanges) {
+  Collector collector;
+  std::vector<uint32_t> classOf;
+  for (OperationId id = 0; id < graph.operations.size(); ++id)
+    classOf.push_back(
+        collector.classOf(graph.operations[id],
+                          exchanges.empty() ? std::nullopt : std::optional<double>(exchanges[id])));
+  collector.all.classOf = std::move(classOf);
+  return std::move(collector.all);
+}
+
+std::string builtinModel(const Machine &machine, const Core &core) {
+  const std::string &asked = machine.costModel;
+  bool fits = !(asked == "array" && core.rows <= 0) && !(asked == "vector" && core.lanes <= 0);
+  if (!asked.empty() && fits)
+    return asked == "array" || asked == "vector" || asked == "peak" ? asked : "";
+  return core.rows > 0 && core.cols > 0 ? "array" : core.lanes > 0 ? "vector" : "peak";
+}
+
+ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index,
+                    const std::string &type, bool sameArray) {
+  Machine alone;
+  alone.clock = machine.clock;
+  alone.cores = {machine.cores[static_cast<size_t>(index)]};
+  Core &core = alone.cores[0];
+  std::string name = builtinModel(machine, core);
+  auto model = name.empty() ? nullptr : makeCostModel(name);
+  if (!model)
+    return {};
+  double flops = static_cast<double>(shape.operation.flops),
+         count = static_cast<double>(core.count);
+  double peak = peakOfOne(alone, core, type).value * core.efficiency;
+  bool stated = core.peak.count(type) > 0;
+  double slower = flops > 0 ? 1 + core.halfWork.value / flops : 1;
+  if (!sameArray && name == "array" && shape.gemm) {
+    ShapeTime time = streamsOf(shape, core);
+    // A stated peak stays what it is with fewer rows: a cycle is longer then.
+    time.single =
+        stated ? slower * flops / peak
+               : slower * shape.products * time.spread / (machine.clock.value * core.efficiency);
+    time.spread = time.single / count;
+    return time;
+  }
+  if (!sameArray && name == "vector" && stated) {
+    auto table = core.cyclesOf.find(shape.operation.kind);
+    double work = flops;
+    if (table != core.cyclesOf.end()) {
+      work = table->second;
+      for (const Loop &loop : shape.operation.domain)
+        work *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+    }
+    double single = flops > 0 || table != core.cyclesOf.end() ? slower * work / peak : 0;
+    return {single / count, single, 0};
+  }
+  ShapeTime time;
+  Assumptions words;
+  for (bool one : {false, true}) {
+    core.oneEach = one;
+    CostQuery query{shape.operation, alone, 0, type};
+    auto computed = model->compute(query, words);
+    auto *found = std::get_if<ComputeTime>(&computed);
+    (one ? time.single : time.spread) = found ? found->time.value : kNever;
+    if (found && name == "array" && shape.gemm)
+      time.feed = model->feed(query).value;
+  }
+  return time;
+}
+
+} // namespace accord

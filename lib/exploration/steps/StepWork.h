@@ -1,0 +1,73 @@
+// One job's step on machines: what it takes, and in a microsecond what it takes at least.
+#pragma once
+#include "lib/exploration/steps/StepProblem.h"
+#include "lib/machine/model/Plan.h"
+#include <memory>
+
+namespace accord {
+class PriceCache;
+
+/// What of a machine is taken as it stands when its step is bounded.
+struct StepBoundOptions {
+  /// By core: no machine that the bound is for has other rows, columns, dataflow or overlaps than
+  /// this one, so that the cycles of its arrays count, fill and all. Else a machine may have fewer
+  /// rows and columns, and any dataflow where this one names none, and what counts is the stream of
+  /// full folds. Empty: of all cores alike, as `exact` says.
+  std::vector<bool> sameArrays;
+  bool exact = true;
+  /// Left out, by core and by memory of the machine: its time, or (cores) only that its operations
+  /// wait for each other. Empty: nothing is.
+  enum class Left : uint8_t { Nothing, Queue, Time };
+  std::vector<Left> cores, memories;
+  bool exchanges = true; ///< false: what devices exchange takes no time
+};
+
+/// A step as `estimate` and `scheduleStep` have it (lib/cost, lib/solve); safe to share between
+/// threads. The graph is checked (`check`).
+class StepWork {
+public:
+  /// `exchanges`: by operation, seconds that it takes on the network between devices.
+  explicit StepWork(WorkGraph graph, const std::vector<double> &exchanges = {});
+  StepWork(StepWork &&) noexcept;
+  ~StepWork();
+  const WorkGraph &graph() const;
+
+  /// Seconds that `value(machine).step` is not below; not exact: on no machine with no more of
+  /// anything (instances, rows, columns, lanes, clock, peak, bandwidth, capacity) and no less
+  /// latency. Per operation: compute by the closed forms of lib/array (`systolicCost`, `rowCycles`,
+  /// `elementCycles`) or flops / peak; every memory's latency + bytes / bandwidth, of compulsory
+  /// bytes and of what arrays take from the nearest; both joined as `roofline` does. Exact, what
+  /// fills a memory's bandwidth also excludes what uses it. Per region the largest of its longest
+  /// chain, and for each core and memory its time of all operations with the least chain before and
+  /// after it; a repeat takes count times its body, and all that the body uses meanwhile. Cost
+  /// models other than "peak", "array" and "vector" are not bounded: 0.
+  double bound(const Machine &machine, bool exact) const;
+  double bound(const Machine &machine, const StepBoundOptions &options) const;
+  /// The same of each operation by itself: those of a micro-batch, then those of the update, by
+  /// position in their regions. A repeat takes what all of its iterations do.
+  void times(const Machine &machine, const StepBoundOptions &options,
+             std::vector<double> &seconds) const;
+  /// Joules that `value(machine).joules` is not below if its step is at least `step`: arithmetic
+  /// and compulsory bytes at the machine's energies, and idle power.
+  double leastJoules(const Machine &machine, double step) const;
+
+  /// A schedule without search (effort 0), its energy and its peak of device memory. Infinite, and
+  /// does not fit, where `estimate` or `scheduleStep` refuse it: `issues` gets why.
+  StepValue value(const Machine &machine, std::vector<Issue> *issues = nullptr) const;
+  /// What `estimate` has for the machine, without formulas, tiles and assumptions; nothing where
+  /// it refuses.
+  std::optional<Costs> costs(const Machine &machine) const;
+  /// The same with a schedule that is searched for, and a bound of all schedules in which a repeat
+  /// is a unit of its iterations (`OrderedBound`). Not `searches`: that bound alone, in a tenth of
+  /// the time. Effort 4 and more; deterministic.
+  StepValue closed(const Machine &machine, unsigned effort, bool searches) const;
+  /// Costs and schedule that `value` is of; nothing where it is refused.
+  std::optional<Plan> planned(const Machine &machine, unsigned effort = 0) const;
+
+private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+  std::unique_ptr<PriceCache> prices_; ///< of all machines so far: numbers alone
+};
+
+} // namespace accord

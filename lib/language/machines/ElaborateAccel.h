@@ -1,0 +1,31 @@
+// `accelerator` and `cluster` declarations -> the accel dialect, every key checked against its
+// schema.
+#pragma once
+#include "dialects/accel/AccelDialect.h"
+#include "lib/language/program/Evaluate.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace accord {
+
+/// Null after errors; all errors of the declaration are reported in one run.
+accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration,
+                                          mlir::ModuleOp module, Diagnostics &diags,
+                                          const Lookup &globals);
+accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module,
+                                  Diagnostics &diags, const Lookup &globals,
+                                  llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
+
+/// Which code a complaint of the dialect or of `machineFrom` has: its words carry none.
+Code codeOfMachineProblem(llvm::StringRef message);
+/// A complaint of the dialect or of `machineFrom` as an error with its code; `otherwise` is where
+/// it has no place.
+void reportMachineProblem(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
+
+/// Reads the calibration that a machine names (lib/language/requests/Calibration.h), and refuses what no
+/// analysis understands yet ("not supported yet: …"); false after errors.
+bool refuseUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
+/// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
+void refuseMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
+
+} // namespace accord

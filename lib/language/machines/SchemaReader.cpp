@@ -1,0 +1,320 @@
+#include "lib/language/machines/SchemaReader.h"
+#include "dialects/accel/KeyLocations.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+bool symbolic(const Constant &value) {
+  return value.as<CallValue>() != nullptr ||
+         (value.as<Word>() && value.as<Word>()->text.find('.') != std::string::npos);
+}
+} // namespace
+
+Location SchemaReader::at(SourceRange range) {
+  Position p = diags.sources().position(range);
+  return FileLineColLoc::get(&context, diags.sources().path(range.file), p.line, p.column);
+}
+
+Location SchemaReader::location(SourceRange block) {
+  std::vector<std::pair<llvm::StringRef, Location>> keys;
+  for (auto &[name, entry] : entries)
+    keys.push_back({name, at(entry.second)});
+  return accel::withKeyLocations(at(block), keys);
+}
+
+DictionaryAttr SchemaReader::dictionary() {
+  llvm::SmallVector<NamedAttribute> all;
+  for (auto &[name, entry] : entries)
+    if (entry.first)
+      all.push_back(builder.getNamedAttr(name, entry.first));
+  return builder.getDictionaryAttr(all);
+}
+
+bool SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) {
+  auto [slot, isNew] = entries.try_emplace(key.str(), value, range);
+  if (!isNew)
+    diags.error(Code::DuplicateKey, range, fmt::format("'{}' is given twice", key.str()))
+        .note(slot->second.second, "the first time");
+  return isNew;
+}
+
+void SchemaReader::finish(SourceRange block) {
+  for (const accel::KeySchema &key : schema.keys)
+    if (key.required && !entries.count(key.name.str()) && !misspelt.count(key.name.str()))
+      diags
+          .error(Code::MissingKey, block,
+                 fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
+          .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
+}
+
+void SchemaReader::wrong(Code code, const accel::KeySchema &key, const Constant &value,
+                         std::string why) {
+  diags
+      .error(code, value.range,
+             fmt::format("'{}' of {} {}", key.name.str(), accel::describe(schema), why))
+      .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
+}
+
+/// Any value as it stands in an expression that is kept.
+Attribute SchemaReader::attributeOf(const Constant &value, llvm::StringRef text,
+                                    llvm::StringRef source) {
+  if (auto *q = value.as<Quantity>())
+    return accel::QuantityAttr::get(&context, *q, text, source);
+  if (auto *b = value.as<bool>())
+    return builder.getBoolAttr(*b);
+  if (auto *t = value.as<ast::Text>())
+    return builder.getStringAttr(t->value);
+  if (auto *w = value.as<Word>())
+    return accel::ReferenceAttr::get(&context, w->text);
+  if (auto *call = value.as<CallValue>()) {
+    llvm::SmallVector<Attribute> operands;
+    for (auto &[name, argument] : call->arguments)
+      operands.push_back(attributeOf(*argument, diags.sources().text(argument->range)));
+    return accel::ApplyAttr::get(&context, call->name, builder.getArrayAttr(operands));
+  }
+  return builder.getStringAttr(text);
+}
+
+/// Whether an expression that is kept for later holds only functions that exist and, as operands,
+/// members of parts of the machine.
+bool SchemaReader::understood(const Constant &value) {
+  auto *call = value.as<CallValue>();
+  if (!call)
+    return true;
+  if (reportUnknownFunction(*call, value.range, diags))
+    return false;
+  bool ok = true;
+  for (auto &[name, argument] : call->arguments) {
+    if (auto *word = argument->as<Word>(); word && word->text.find('.') == std::string::npos) {
+      diags.error(Code::UnknownName, argument->range, fmt::format("unknown name '{}'", word->text));
+      ok = false;
+    }
+    ok &= understood(*argument);
+  }
+  return ok;
+}
+
+Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &value,
+                               llvm::StringRef text, llvm::StringRef source) {
+  using accel::ValueKind;
+  if (symbolic(value) && (key.kind == ValueKind::Quantity || key.kind == ValueKind::Integer ||
+                          key.kind == ValueKind::Shape || key.kind == ValueKind::QuantityMap))
+    return understood(value) ? attributeOf(value, text, source) : Attribute();
+  auto *number = value.as<Quantity>();
+  auto *word = value.as<Word>();
+  auto *call = value.as<CallValue>();
+  switch (key.kind) {
+  case ValueKind::Quantity:
+  case ValueKind::QuantityMap: {
+    if (!number) {
+      // A word without a meaning of its own is a name that nothing declares.
+      wrong(word ? Code::UnknownName : Code::WrongType, key, value,
+            fmt::format("is {}, not {}{}", accel::expected(key), value.describe(),
+                        word ? ", which nothing declares" : ""));
+      return {};
+    }
+    bool plain = llvm::is_contained(key.dimensions, Dimension{});
+    if (!llvm::is_contained(key.dimensions, number->dimension)) {
+      Code code = number->dimensionless() ? Code::MissingUnit
+                  : plain                 ? Code::UnexpectedUnit
+                                          : Code::WrongDimension;
+      wrong(code, key, value,
+            number->dimensionless() ? fmt::format("is {} and needs a unit", accel::expected(key))
+                                    : fmt::format("is {}, but this is {}", accel::expected(key),
+                                                  describe(number->dimension)));
+      return {};
+    }
+    return accel::QuantityAttr::get(&context, *number, text, source);
+  }
+  case ValueKind::Integer:
+  case ValueKind::Shape: {
+    auto integer = number && number->dimensionless() ? number->toInt64() : std::nullopt;
+    if (integer)
+      return builder.getI64IntegerAttr(*integer);
+    Code code = !number                     ? Code::WrongType
+                : !number->dimensionless()  ? Code::UnexpectedUnit
+                : number->value.isInteger() ? Code::NumberTooLarge
+                                            : Code::NotAnInteger;
+    wrong(code, key, value, fmt::format("is an integer, not {}", value.describe()));
+    return {};
+  }
+  case ValueKind::Boolean:
+    if (auto *truth = value.as<bool>())
+      return builder.getBoolAttr(*truth);
+    break;
+  case ValueKind::Word:
+  case ValueKind::WordSet: {
+    llvm::StringRef given = word ? accel::canonicalWord(word->text) : llvm::StringRef();
+    if (llvm::is_contained(key.words, given))
+      return builder.getStringAttr(given);
+    std::vector<std::string> known(key.words.begin(), key.words.end());
+    auto error = diags.error(
+        Code::UnknownChoice, value.range,
+        fmt::format("'{}' is {}, not {}", key.name.str(), accel::expected(key), value.describe()));
+    std::string meant = word ? nearest(word->text, known) : call ? nearest(call->name, known) : "";
+    if (call && llvm::is_contained(key.words, llvm::StringRef(call->name)))
+      error.help(fmt::format("a choice is among words: numbers of '{}' cannot be stated in it",
+                             call->name));
+    else
+      error.suggest(meant);
+    return {};
+  }
+  case ValueKind::String:
+    if (auto *string = value.as<ast::Text>())
+      return builder.getStringAttr(string->value);
+    break;
+  case ValueKind::Reference:
+  case ValueKind::References:
+    if (word)
+      return FlatSymbolRefAttr::get(&context, word->text);
+    break;
+  case ValueKind::Block:
+    break;
+  }
+  wrong(Code::WrongType, key, value,
+        fmt::format("is {}, not {}", accel::expected(key), value.describe()));
+  return {};
+}
+
+Attribute SchemaReader::convert(const accel::KeySchema &key, const Constant &value,
+                                llvm::StringRef text, llvm::StringRef source) {
+  using accel::ValueKind;
+  auto each = [&](const Constants &members) -> ArrayAttr {
+    llvm::SmallVector<Attribute> all;
+    for (const Constant &member : members) {
+      llvm::StringRef written = diags.sources().text(member.range);
+      Attribute one = key.kind == ValueKind::Shape ? convert(key, member, written, source)
+                                                   : scalar(key, member, written, source);
+      if (!one)
+        return {};
+      all.push_back(one);
+    }
+    return builder.getArrayAttr(all);
+  };
+  if (auto *map = value.as<MapValue>(); map && key.kind == ValueKind::QuantityMap) {
+    llvm::SmallVector<NamedAttribute> all;
+    std::vector<std::string> known(key.words.begin(), key.words.end());
+    for (auto &[name, member] : map->pairs) {
+      if (key.words.empty() && !accel::isCount(name.text)) {
+        diags
+            .error(Code::UnknownChoice, name.range,
+                   fmt::format("'{}' is no count that '{}' can be stated for", name.text,
+                               key.name.str()))
+            .help("for example: {2: 48 GB/s, 8: 310 GB/s}");
+        return {};
+      }
+      if (!key.words.empty() && !llvm::is_contained(key.words, llvm::StringRef(name.text))) {
+        diags
+            .error(Code::UnknownChoice, name.range,
+                   fmt::format("'{}' is no number format that '{}' can be stated for", name.text,
+                               key.name.str()))
+            .suggest(nearest(name.text, known))
+            .help(fmt::format("formats are {}", fmt::join(known, ", ")));
+        return {};
+      }
+      Attribute one = scalar(key, *member, diags.sources().text(member->range), source);
+      if (!one)
+        return {};
+      all.push_back(builder.getNamedAttr(name.text, one));
+    }
+    return builder.getDictionaryAttr(all);
+  }
+  if (auto *list = value.as<ListValue>()) {
+    if (key.kind == ValueKind::Shape || key.kind == ValueKind::References ||
+        key.kind == ValueKind::WordSet)
+      return each(*list->elements);
+  }
+  if (auto *choice = value.as<Choice>()) {
+    bool set = choice->kind == Choice::Kind::Set;
+    if (set && (key.kind == ValueKind::WordSet || key.kind == ValueKind::References))
+      return each(*choice->members);
+    if (key.kind == ValueKind::String || key.kind == ValueKind::Boolean ||
+        key.kind == ValueKind::QuantityMap || (!set && key.kind == ValueKind::Word)) {
+      wrong(Code::ChoiceNotAllowed, key, value,
+            fmt::format("is {} and cannot be a choice", accel::expected(key)));
+      return {};
+    }
+    Constants members;
+    if (set && choice->members->empty()) {
+      wrong(Code::EmptyRange, key, value, "has no value to choose from");
+      return {};
+    }
+    if (set)
+      members = *choice->members;
+    else
+      members = {Constant{value.range, choice->low}, Constant{value.range, choice->high}};
+    if (choice->kind == Choice::Kind::Range &&
+        !(choice->step == Quantity(Rational(1), choice->step.dimension)))
+      members.push_back(Constant{value.range, choice->step});
+    llvm::SmallVector<Attribute> all;
+    for (const Constant &member : members) {
+      auto *number = member.as<Quantity>();
+      Attribute one =
+          scalar(key, member,
+                 set || !number ? diags.sources().text(member.range) : llvm::StringRef(), source);
+      if (!one)
+        return {};
+      all.push_back(one);
+    }
+    return accel::ChoiceAttr::get(&context,
+                                  set                                         ? "set"
+                                  : choice->kind == Choice::Kind::PowersOfTwo ? "pow2"
+                                                                              : "range",
+                                  builder.getArrayAttr(all));
+  }
+  Attribute one = scalar(key, value, text, source);
+  if (one && key.kind == ValueKind::References)
+    return builder.getArrayAttr(one);
+  if (one && key.kind == ValueKind::WordSet)
+    return builder.getArrayAttr(one);
+  return one;
+}
+
+void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
+  const accel::KeySchema *key = schema.findKey(pair.key.text);
+  if (!key) {
+    std::vector<std::string> known;
+    for (llvm::StringRef name : schema.keyNames())
+      known.push_back(name.str());
+    auto error = diags.error(Code::UnknownKey, pair.key.range,
+                             fmt::format("{} has no '{}'", accel::describe(schema), pair.key.text));
+    std::string meant = nearest(pair.key.text, known);
+    misspelt.insert(meant);
+    error.suggest(meant);
+    if (!known.empty())
+      error.help(fmt::format("{} has {}", accel::describe(schema), fmt::join(known, ", ")));
+    return;
+  }
+  if (!set(pair.key.text, {}, pair.key.range))
+    return;
+  Constant value = evaluate(*pair.value, diags, lookup);
+  std::string text = diags.sources().text(pair.value->range).str();
+  if (entry.clauses().per && !value.failed()) { // 1.4 mm2 per 1 MiB
+    Constant per = evaluate(*entry.clauses().per, diags, lookup);
+    auto *a = value.as<Quantity>(), *b = per.as<Quantity>();
+    if (a && b) {
+      auto ratio = divide(*a, *b);
+      if (!ratio) {
+        diags.error(ratio.problem().code, entry.clauses().per->range, ratio.problem().message);
+        return;
+      }
+      value.content = *ratio;
+      text = diags.sources().text(pair.value->range.to(entry.clauses().per->range)).str();
+    }
+  }
+  if (value.failed())
+    return;
+  Attribute attribute =
+      convert(*key, value, text, entry.clauses().source ? entry.clauses().source->value : "");
+  if (!attribute)
+    return;
+  if (std::string why = accel::whyNot(*key, attribute); !why.empty()) {
+    wrong(Code::OutOfRange, *key, value, why);
+    return;
+  }
+  entries[pair.key.text].first = attribute;
+}
+
+} // namespace accord

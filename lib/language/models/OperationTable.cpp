@@ -1,0 +1,182 @@
+// Adding an operation: its line here, its trained tensors in BuildOperation.cpp, the operation in
+// dialects/dnn.
+#include "lib/language/models/OperationTable.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace accord {
+namespace {
+
+using enum AttributeKind;
+
+AttributeSpec positive(llvm::StringRef name, bool required = true) {
+  return {name, Integer, required, {}, 1};
+}
+AttributeSpec number(llvm::StringRef name, NumberRange range, bool required = false) {
+  return {name, Number, required, {}, INT64_MIN, range};
+}
+AttributeSpec axis() { return {"axis", Integer, true, {}}; }
+
+std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
+  std::vector<AttributeSpec> all{{"kernel", Pair, true, {}, 1},
+                                 {"stride", Pair, false, {}, 1},
+                                 {"padding", Pair, false, {}, 0}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<OperationSpec> makeTable() {
+  AttributeSpec bias{"bias", Boolean}, dilation{"dilation", Pair, false, {}, 1};
+  AttributeSpec epsilon = number("epsilon", NumberRange::AboveZero);
+  AttributeSpec groups = positive("groups", false), out = positive("out");
+  AttributeSpec sparse{"sparse", Boolean},
+      tableOptimizer{
+          "optimizer", Word, false, {"sgd", "momentum", "adam", "adamw", "rowwise_adagrad"}};
+  std::vector<OperationSpec> table = {
+      {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
+      {"conv2d", "dnn.conv2d", {"x"}, window({out, dilation, groups, bias})},
+      {"conv_transpose2d",
+       "dnn.conv_transpose2d",
+       {"x"},
+       window({out, dilation, groups, bias, {"output_padding", Pair, false, {}, 0}})},
+      {"depthwise_conv2d", "dnn.depthwise_conv2d", {"x"}, window({dilation, bias})},
+      {"matmul", "dnn.matmul", {"a", "b"}, {{"transpose_a", Boolean}, {"transpose_b", Boolean}}},
+      {"embedding",
+       "dnn.embedding",
+       {"ids"},
+       {positive("rows"), positive("dim"), {"table", Tensor}, sparse, tableOptimizer}},
+      {"embedding_bag",
+       "dnn.embedding_bag",
+       {"ids"},
+       {positive("rows"),
+        positive("dim"),
+        {"mode", Word, false, {"sum", "mean"}},
+        number("skew", NumberRange::Skew),
+        {"table", Tensor},
+        sparse,
+        tableOptimizer}},
+      {"positions", "", {"seq", "hidden"}, {}},
+      {"parameter", "", {"dims"}, {}},
+      {"zeros", "", {"dims"}, {}},
+      {"layer_norm", "dnn.layer_norm", {"x"}, {epsilon, bias}},
+      {"rms_norm", "dnn.rms_norm", {"x"}, {epsilon}},
+      {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
+      {"group_norm", "dnn.group_norm", {"x"}, {positive("groups"), epsilon}},
+      {"softmax", "dnn.softmax", {"x"}, {{"axis", Integer}, {"causal", Boolean}}},
+      {"dropout", "dnn.dropout", {"x"}, {number("rate", NumberRange::Share, true)}},
+      {"scale", "dnn.scale", {"x"}, {number("factor", NumberRange::Any, true)}},
+      {"concat", "dnn.concat", {"x"}, {axis()}, true},
+      {"split", "dnn.split", {"x"}, {positive("parts"), axis()}},
+      {"slice", "dnn.slice", {"x"}, {axis(), {"start", Integer, true, {}, 0}, positive("size")}},
+      {"reshape", "dnn.reshape", {"x", "dims"}, {}},
+      {"transpose", "dnn.transpose", {"x", "permutation"}, {}},
+      {"max_pool", "dnn.max_pool", {"x"}, window({})},
+      {"avg_pool", "dnn.avg_pool", {"x"}, window({})},
+      {"global_avg_pool", "dnn.global_avg_pool", {"x"}, {}},
+      {"upsample", "dnn.upsample", {"x"}, {positive("scale")}},
+      {"lstm", "dnn.lstm", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
+      {"gru", "dnn.gru", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
+      {"rotary", "dnn.rotary", {"x"}, {number("base", NumberRange::AboveOne), {"axis", Integer}}},
+      {"flash_attention",
+       "dnn.flash_attention",
+       {"q", "k", "v"},
+       {number("scale", NumberRange::AboveZero), {"causal", Boolean}}},
+      {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", NumberRange::Share)}},
+      {"elu", "dnn.elu", {"x"}, {number("alpha", NumberRange::AboveZero)}},
+      {"sinusoids", "dnn.sinusoids", {"x"}, {}},
+      {"alibi", "dnn.alibi", {"x"}, {}},
+      {"relative_bias",
+       "dnn.relative_bias",
+       {"table"},
+       {positive("queries"),
+        positive("keys"),
+        positive("max_distance", false),
+        {"bidirectional", Boolean}}},
+      {"gather", "dnn.gather", {"x", "ids"}, {axis()}},
+      {"scatter", "dnn.scatter", {"x", "ids", "updates"}, {axis()}},
+      {"segment_sum", "dnn.segment_sum", {"x", "ids"}, {positive("segments")}},
+      {"segment_softmax", "dnn.segment_softmax", {"x", "ids"}, {positive("segments")}},
+      {"spmm", "dnn.spmm", {"row_offsets", "columns", "values", "dense"}, {}},
+      {"topk", "dnn.topk", {"x"}, {positive("k")}},
+      {"moe",
+       "dnn.moe_dispatch",
+       {"x"},
+       {positive("experts"),
+        positive("inner"),
+        positive("top_k"),
+        number("capacity_factor", NumberRange::AboveZero),
+        {"gated", Boolean},
+        {"normalize", Boolean}}},
+      {"interaction", "dnn.interaction", {"x"}, {}},
+      {"profiled",
+       "dnn.profiled",
+       {"x"},
+       {{"forward", Time, true}, {"backward", Time}, {"output", Size}, {"parameters", Size}},
+       true},
+      {"reduce_mean", "dnn.reduce_mean", {"x"}, {axis()}},
+      {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
+      {"cross_entropy", "dnn.cross_entropy", {"logits", "labels"}, {}},
+      {"mean", "dnn.mean", {"x"}, {}},
+      {"mse", "dnn.mse", {"a", "b"}, {}},
+      {"smooth_l1", "dnn.smooth_l1", {"a", "b"}, {}},
+      {"binary_cross_entropy", "dnn.binary_cross_entropy", {"logits", "labels"}, {}},
+  };
+  for (auto [name, op] : {std::pair{"relu", "dnn.relu"},
+                          {"relu6", "dnn.relu6"},
+                          {"hard_sigmoid", "dnn.hard_sigmoid"},
+                          {"hard_swish", "dnn.hard_swish"},
+                          {"gelu", "dnn.gelu"},
+                          {"silu", "dnn.silu"},
+                          {"swish", "dnn.silu"},
+                          {"sigmoid", "dnn.sigmoid"},
+                          {"tanh", "dnn.tanh"},
+                          {"exp", "dnn.exp"},
+                          {"sqrt", "dnn.sqrt"},
+                          {"neg", "dnn.neg"}})
+    table.push_back({name, op, {"x"}, {}});
+  for (auto [name, op] :
+       {std::pair{"add", "dnn.add"}, {"sub", "dnn.sub"}, {"mul", "dnn.mul"}, {"div", "dnn.div"}})
+    table.push_back({name, op, {"a", "b"}, {}});
+  return table;
+}
+
+} // namespace
+
+llvm::StringRef AttributeSpec::outside(double number) const {
+  switch (range) {
+  case NumberRange::Any:
+    return "";
+  case NumberRange::AboveZero:
+    return number > 0 ? "" : "above 0";
+  case NumberRange::Skew:
+    return number >= 0 && number <= 16 ? "" : "at least 0 and at most 16";
+  case NumberRange::AboveOne:
+    return number > 1 ? "" : "above 1";
+  case NumberRange::Share:
+    return number >= 0 && number < 1 ? "" : "at least 0 and less than 1";
+  }
+  return "";
+}
+
+const AttributeSpec *OperationSpec::findAttribute(llvm::StringRef wanted) const {
+  for (const AttributeSpec &attribute : attributes)
+    if (attribute.name == wanted)
+      return &attribute;
+  return nullptr;
+}
+
+llvm::ArrayRef<OperationSpec> operationTable() {
+  static const std::vector<OperationSpec> table = makeTable();
+  return table;
+}
+
+const OperationSpec *findOperation(llvm::StringRef name) {
+  static const llvm::StringMap<const OperationSpec *> index = [] {
+    llvm::StringMap<const OperationSpec *> map;
+    for (const OperationSpec &spec : operationTable())
+      map[spec.name] = &spec;
+    return map;
+  }();
+  return index.lookup(name);
+}
+
+} // namespace accord

@@ -1,0 +1,283 @@
+#include "lib/language/requests/Ensembles.h"
+#include "lib/language/program/BlockReader.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+constexpr int64_t kMostMembers = 63, kMostDevices = 1 << 20;
+
+class EnsembleReader {
+public:
+  EnsembleReader(Diagnostics &diags, const Lookup &lookup)
+      : reader(diags, lookup, "an ensemble"), diags(diags) {}
+  EnsembleRequest out;
+
+  void read(const ast::Declaration &block) {
+    const std::vector<std::string> keys{"member", "joint_error", "votes", "independent",
+                                        "size",   "vote",        "lost",  "devices"};
+    out.name = block.name.text;
+    out.train = block.target.text;
+    out.location = reader.place(block.name.range);
+    // Members first: whatever else names them may stand before.
+    for (const ast::Entry &entry : block.entries)
+      if (auto *node = entry.as<ast::Node>(); node && node->kind.text == "member")
+        member(*node, entry);
+    for (const ast::Entry &entry : block.entries) {
+      auto *pair = entry.as<ast::KeyValue>();
+      auto *node = entry.as<ast::Node>();
+      if (auto *rule = entry.as<ast::Rule>())
+        readRule(*rule, entry);
+      else if (pair && llvm::is_contained(keys, pair->key.text) && pair->key.text != "member" &&
+               pair->key.text != "joint_error" && pair->key.text != "votes")
+        readPair(*pair, entry);
+      else if (node && node->kind.text == "joint_error" && node->hasBlock)
+        joint(*node, entry);
+      else if (node && node->kind.text == "votes")
+        votes(*node, entry);
+      else if (node && node->kind.text == "member")
+        continue;
+      else if (node || pair)
+        reader.unknown(node ? node->kind : pair->key, keys, pair != nullptr);
+      else
+        diags.error(Code::UnknownEntryKind, entry.range, "an ensemble has no paths");
+    }
+    if (out.kinds.empty() && !wrongMember)
+      diags
+          .error(Code::MissingKey, block.name.range,
+                 fmt::format("ensemble '{}' has no member", out.name))
+          .help("for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000");
+  }
+
+private:
+  void member(const ast::Node &node, const ast::Entry &entry) {
+    reader.clauses(entry, kError | kSamples);
+    const char *form = "for example: member wide = gpt(hidden = 6144) error = 0.08 samples 10000";
+    if (node.name.empty() || node.label || !node.value || node.hasBlock || node.hasArguments ||
+        node.count || !node.type.empty() || !node.pattern.empty()) {
+      wrongMember = true;
+      diags
+          .error(Code::SyntaxError, node.kind.range,
+                 "a member has a name and a model: member NAME = MODEL(…)")
+          .help(form);
+      return;
+    }
+    for (size_t i = 0; i < out.kinds.size(); ++i)
+      if (out.kinds[i].name == node.name.text) {
+        diags
+            .error(Code::DuplicateName, node.name.range,
+                   fmt::format("'{}' is already a member", node.name.text))
+            .note(nameRanges[i], "the earlier one")
+            .help("several members of one kind are a larger 'size'");
+        return;
+      }
+    EnsembleRequest::Kind kind;
+    kind.name = node.name.text;
+    kind.call = diags.sources().text(node.value->range).str();
+    kind.location = reader.place(node.name.range);
+    const ast::Clauses &given = entry.clauses();
+    if (given.error) {
+      kind.error.emplace();
+      if (auto rate = reader.number(reader.value(*given.error), "error", 0, 1))
+        kind.error->rate = *rate;
+      kind.error->samples = reader.samples(entry);
+      checkSeen(*kind.error, given.error->range);
+    } else if (given.samples) {
+      diags.error(Code::UnexpectedClause, given.samples->range,
+                  "'samples' says what 'error' is a share of, and there is none");
+    }
+    nameRanges.push_back(node.name.range);
+    out.kinds.push_back(std::move(kind));
+  }
+
+  /// A share of samples is a whole number of them.
+  void checkSeen(const ErrorRate &rate, SourceRange at) {
+    if (rate.samples == 0 || (rate.rate * Rational(rate.samples)).isInteger())
+      return;
+    diags
+        .error(Code::OutOfRange, at,
+               fmt::format("{} of {} samples is no whole number of them", rate.rate.print(),
+                           rate.samples))
+        .help("state the share with all its digits, or as a fraction such as 83 / 1024");
+  }
+
+  /// joint_error { wide wide = 0.03, wide thin thin = 0.01 samples 5000 }
+  void joint(const ast::Node &node, const ast::Entry &entry) {
+    reader.clauses(entry, kNoClause);
+    if (!reader.once(node.kind))
+      return;
+    std::map<std::vector<unsigned>, SourceRange> seen;
+    std::vector<std::string> known;
+    for (const EnsembleRequest::Kind &kind : out.kinds)
+      known.push_back(kind.name);
+    const char *form = "for example: joint_error { wide wide = 0.03, wide thin = 0.027 }";
+    for (const ast::Entry &inner : node.entries) {
+      auto *one = inner.as<ast::Node>();
+      auto *pair = inner.as<ast::KeyValue>();
+      std::vector<ast::Name> names;
+      if (pair)
+        names = {pair->key};
+      else if (one && !one->label) {
+        names = {one->kind};
+        if (!one->name.empty())
+          names.push_back(one->name);
+        names.insert(names.end(), one->more.begin(), one->more.end());
+      }
+      if (names.size() < 2 || !one->value || one->hasBlock || one->hasArguments || one->count ||
+          !one->type.empty() || !one->pattern.empty()) {
+        diags
+            .error(Code::SyntaxError, names.empty() ? inner.range : names[0].range,
+                   "a joint error is of two members or more that are wrong at once")
+            .help(form);
+        continue;
+      }
+      reader.clauses(inner, kSamples);
+      EnsembleRequest::Joint made;
+      for (const ast::Name &name : names) {
+        auto found = llvm::find(known, name.text);
+        if (found == known.end())
+          diags.error(Code::UnknownName, name.range, fmt::format("no member '{}'", name.text))
+              .suggest(nearest(name.text, known));
+        else
+          made.kinds.push_back(static_cast<unsigned>(found - known.begin()));
+      }
+      llvm::sort(made.kinds);
+      SourceRange at = names.front().range.to(names.back().range);
+      made.location = reader.place(at);
+      if (auto rate = reader.number(reader.value(*one->value), "joint_error", 0, 1))
+        made.rate.rate = *rate;
+      made.rate.samples = reader.samples(inner);
+      checkSeen(made.rate, one->value->range);
+      if (made.kinds.size() < names.size())
+        continue;
+      if (made.kinds.size() > static_cast<size_t>(kMostMembers)) {
+        diags.error(Code::OutOfRange, at, fmt::format("at most {} members vote", kMostMembers));
+        continue;
+      }
+      auto [earlier, isNew] = seen.try_emplace(made.kinds, at);
+      if (!isNew)
+        diags.error(Code::DuplicateKey, at, "the joint error of these members is given twice")
+            .note(earlier->second, "the first time");
+      else
+        out.joint.push_back(std::move(made));
+    }
+  }
+
+  void votes(const ast::Node &node, const ast::Entry &entry) {
+    reader.clauses(entry, kFrom);
+    if (!entry.clauses().from || entry.clauses().from->value.empty() || node.value ||
+        node.hasBlock || node.hasArguments || node.label || !node.name.empty()) {
+      diags.error(Code::MissingArgument, node.kind.range, "'votes' are read from a file")
+          .help("for example: votes from \"votes.csv\"");
+      return;
+    }
+    if (!reader.once(node.kind))
+      return;
+    out.votesFile = reader.beside(entry.clauses().from->value, entry.clauses().fromRange);
+    out.votesAt = reader.place(entry.clauses().fromRange);
+  }
+
+  void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
+    const std::string &key = pair.key.text;
+    reader.clauses(entry, kNoClause);
+    if (!reader.once(pair.key))
+      return;
+    Constant value = reader.value(*pair.value);
+    if (value.failed())
+      return;
+    if (key == "independent") {
+      auto *truth = value.as<bool>();
+      if (truth)
+        out.independent = *truth;
+      else
+        diags.error(Code::WrongType, value.range,
+                    fmt::format("'independent' is true or false, not {}", value.describe()));
+    } else if (key == "size") {
+      size(value);
+    } else if (key == "vote") {
+      reader.word(value, key, {"majority"});
+    } else if (key == "lost") {
+      if (auto number = reader.integer(value, key, 0, kMostMembers - 1))
+        out.lost = *number;
+    } else {
+      devices(value);
+    }
+  }
+
+  void size(const Constant &value) {
+    out.sizeAt = reader.place(value.range);
+    auto *choice = value.as<Choice>();
+    if (choice && choice->kind != Choice::Kind::Range) {
+      diags.error(Code::ChoiceNotAllowed, value.range, "'size' is one number or a range")
+          .help("for example: size = 1..7");
+      return;
+    }
+    if (!choice) {
+      if (auto number = reader.integer(value, "size", 1, kMostMembers))
+        out.fewest = out.most = *number;
+      return;
+    }
+    auto fewest = reader.integer({value.range, choice->low}, "size", 1, kMostMembers),
+         most = reader.integer({value.range, choice->high}, "size", 1, kMostMembers);
+    if (!fewest || !most)
+      return;
+    if (!(choice->step == Quantity::number(1))) {
+      diags.error(Code::ChoiceNotAllowed, value.range, "'size' is a range without a step")
+          .help("an even number of voters is never better than one less");
+      return;
+    }
+    out.fewest = *fewest, out.most = *most;
+  }
+
+  void devices(const Constant &value) {
+    auto *map = value.as<MapValue>();
+    if (!map || map->pairs.empty()) {
+      diags
+          .error(Code::WrongType, value.range,
+                 fmt::format("'devices' says how many there are of each machine, not {}",
+                             value.describe()))
+          .help("for example: devices = {a100_80g: 2, h100: 1}");
+      return;
+    }
+    for (const auto &[name, count] : map->pairs)
+      if (auto number = reader.integer(*count, "devices", 1, kMostDevices))
+        out.devices.push_back({name.text, *number, reader.place(name.range)});
+  }
+
+  void readRule(const ast::Rule &rule, const ast::Entry &entry) {
+    using K = ast::RuleKind;
+    if (!reader.rule(entry, rule))
+      return;
+    if (rule.kind == K::Require) {
+      double confidence = reader.confidence(entry);
+      if (auto most = reader.limit(entry, rule, {{"error", false, "0.09 confidence 0.95"}}))
+        out.error = {most->second, confidence, reader.place(entry.range)};
+      return;
+    }
+    const std::vector<std::string> known{"step_time", "energy", "memory", "price"};
+    if (rule.kind == K::Maximize) {
+      diags.error(Code::UnknownChoice, entry.range, "an ensemble minimizes")
+          .help(fmt::format("objectives are {}", fmt::join(known, ", ")));
+      return;
+    }
+    std::string word = reader.word(reader.value(*rule.expr), "minimize", known);
+    if (!word.empty())
+      out.objective = word;
+  }
+
+  BlockReader reader;
+  Diagnostics &diags;
+  std::vector<SourceRange> nameRanges; ///< of `out.kinds`
+  bool wrongMember = false;
+};
+} // namespace
+
+std::optional<EnsembleRequest> ensembleRequest(const ast::Declaration &block, Diagnostics &diags,
+                                               const Lookup &lookup) {
+  size_t before = diags.errors();
+  EnsembleReader reader(diags, lookup);
+  reader.read(block);
+  return diags.errors() == before ? std::optional(std::move(reader.out)) : std::nullopt;
+}
+
+} // namespace accord

@@ -1,0 +1,215 @@
+#include "lib/language/requests/Sparsity.h"
+#include "lib/support/NamePattern.h"
+#include "lib/language/program/BlockReader.h"
+#include "lib/language/requests/SparsityPatterns.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// Layers of a training, at most; a limit above says nothing.
+constexpr int64_t kMostLayers = 1'000'000;
+
+const std::vector<std::string> kOperands{"weights", "activations", "gradients"};
+
+class SparsityReader {
+public:
+  SparsityReader(Diagnostics &diags, const Lookup &lookup)
+      : reader(diags, lookup, "a sparsity"), diags(diags) {}
+  SparsityRequest out;
+
+  void read(const ast::Declaration &block) {
+    const std::vector<std::string> keys{"weights",    "activations", "gradients",
+                                        "accuracy",   "margin",      "sensitivity",
+                                        "confidence", "format",      "phases"};
+    out.train = block.target.text;
+    out.location = reader.place(block.kindRange);
+    for (const ast::Entry &entry : block.entries) {
+      auto *pair = entry.as<ast::KeyValue>();
+      auto *node = entry.as<ast::Node>();
+      if (auto *rule = entry.as<ast::Rule>())
+        readRule(*rule, entry);
+      else if (pair)
+        readPair(*pair, entry, keys);
+      else if (node && llvm::is_contained(kOperands, node->kind.text))
+        patterns(*node, entry);
+      else if (node && (node->kind.text == "accuracy" || node->kind.text == "sensitivity"))
+        evidence(*node, entry);
+      else if (node)
+        reader.unknown(node->kind, keys, /*pair=*/false);
+      else
+        diags.error(Code::UnknownEntryKind, entry.range, "a sparsity has no paths");
+    }
+    if (!stated)
+      diags
+          .error(Code::MissingKey, block.kindRange,
+                 fmt::format("sparsity for '{}' says nothing of zeros", out.train))
+          .help("for example: weights of * = {nm(2, 4), unstructured(density = 0.5)}");
+  }
+
+private:
+  void readPair(const ast::KeyValue &pair, const ast::Entry &entry,
+                const std::vector<std::string> &keys) {
+    const std::string &key = pair.key.text;
+    if (llvm::is_contained(kOperands, key)) {
+      stated = true;
+      diags
+          .error(Code::MissingArgument, pair.key.range,
+                 fmt::format("'{}' does not say of which operations", key))
+          .help(fmt::format("'{} of * = …' means all of them", key));
+      return;
+    }
+    if (!llvm::is_contained({"margin", "confidence", "format", "phases"}, key)) {
+      reader.unknown(pair.key, keys, /*pair=*/true);
+      return;
+    }
+    reader.clauses(entry, kNoClause);
+    if (!reader.once(pair.key))
+      return;
+    Constant value = reader.value(*pair.value);
+    if (value.failed())
+      return;
+    if (key == "margin") {
+      if (auto number = reader.number(value, key, 1, 1000))
+        out.margin = number->toDouble();
+    } else if (key == "confidence") {
+      if (auto number = reader.number(value, key, 0, 1, /*open=*/true))
+        out.confidence = number->toDouble();
+    } else if (key == "format") {
+      out.formats = readFormats(value, reader);
+    } else {
+      out.forwardOnly = reader.word(value, key, {"forward", "training"}) == "forward";
+    }
+  }
+
+  void patterns(const ast::Node &node, const ast::Entry &entry) {
+    stated = true;
+    reader.clauses(entry, kTransposable);
+    if (node.pattern.empty() || !node.value || node.hasBlock || node.hasArguments || node.count ||
+        !node.type.empty() || !node.name.empty()) {
+      diags
+          .error(Code::SyntaxError, node.kind.range,
+                 fmt::format("'{}' says of which operations, and how zeros are", node.kind.text))
+          .help(fmt::format("for example: {} of block.* = nm(2, 4)", node.kind.text));
+      return;
+    }
+    SparsityRequest::Rule rule;
+    rule.of = node.kind.text == "weights"       ? GemmOperand::Weights
+              : node.kind.text == "activations" ? GemmOperand::Activations
+                                                : GemmOperand::Gradients;
+    for (char c : node.pattern.text)
+      if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
+        rule.names += c;
+    rule.location = reader.place(node.pattern.range);
+    readPatterns(reader.value(*node.value), entry.clauses().transposable, rule, reader);
+    out.rules.push_back(std::move(rule));
+  }
+
+  void evidence(const ast::Node &node, const ast::Entry &entry) {
+    bool sensitivity = node.kind.text == "sensitivity";
+    reader.clauses(entry, sensitivity ? kFrom : kFrom | kSamples);
+    const char *form = sensitivity ? "for example: sensitivity from \"layers.csv\""
+                                   : "for example: accuracy \"top1\" from \"measured.csv\" "
+                                     "samples 50000";
+    if (!entry.clauses().from || entry.clauses().from->value.empty() ||
+        (!sensitivity && !node.label) || node.value || node.hasBlock || node.hasArguments ||
+        node.count) {
+      diags
+          .error(Code::MissingArgument, node.kind.range,
+                 sensitivity ? "'sensitivity' is read from a file"
+                             : "'accuracy' says what was measured, and the file of it")
+          .help(form);
+      return;
+    }
+    SparsityRequest::Evidence one;
+    one.metric = node.label ? node.label->value : "";
+    one.file = reader.beside(entry.clauses().from->value, entry.clauses().fromRange);
+    one.location = reader.place(entry.range);
+    one.samples = reader.samples(entry);
+    if (sensitivity)
+      one.kind = SparsityRequest::Evidence::Kind::Sensitivity;
+    if (!node.type.empty()) {
+      const std::vector<std::string> known =
+          sensitivity ? std::vector<std::string>{}
+                      : std::vector<std::string>{"measured", "published"};
+      if (!llvm::is_contained(known, node.type.text))
+        diags
+            .error(Code::UnknownChoice, node.type.range,
+                   fmt::format("'{}' is no kind of {}", node.type.text, node.kind.text))
+            .suggest(nearest(node.type.text, known))
+            .help(form);
+      else if (node.type.text == "published")
+        one.kind = SparsityRequest::Evidence::Kind::Elsewhere;
+    }
+    for (const SparsityRequest::Evidence &earlier : out.evidence)
+      if (earlier.file == one.file && earlier.metric == one.metric) {
+        diags.error(Code::DuplicateKey, entry.clauses().fromRange, "this file is given twice");
+        return;
+      }
+    out.evidence.push_back(std::move(one));
+  }
+
+  void readRule(const ast::Rule &rule, const ast::Entry &entry) {
+    using K = ast::RuleKind;
+    if (!reader.rule(entry, rule))
+      return;
+    if (rule.kind == K::Require) {
+      double confidence = reader.confidence(entry);
+      auto limit = reader.limit(
+          entry, rule,
+          {{"accuracy", true, "0.74 confidence 0.95"}, {"sparse_layers", false, "6", kMostLayers}});
+      if (limit && limit->first == "accuracy")
+        out.accuracy = {limit->second, confidence, reader.place(entry.range)};
+      else if (limit) {
+        reader.clauses(entry, kNoClause);
+        out.sparseLayers = {limit->second.toInt64().value(), reader.place(entry.range)};
+      }
+      return;
+    }
+    Constant value = reader.value(*rule.expr);
+    bool most = rule.kind == K::Maximize;
+    std::vector<std::string> known =
+        most ? std::vector<std::string>{"throughput"}
+             : std::vector<std::string>{"step_time", "energy", "memory"};
+    std::string word = reader.word(value, most ? "maximize" : "minimize", known);
+    if (!word.empty())
+      out.objective = word;
+  }
+
+  BlockReader reader;
+  Diagnostics &diags;
+  bool stated = false;
+};
+} // namespace
+
+std::optional<SparsityRequest> sparsityRequest(const ast::Declaration &block, Diagnostics &diags,
+                                               const Lookup &lookup) {
+  size_t before = diags.errors();
+  SparsityReader reader(diags, lookup);
+  reader.read(block);
+  return diags.errors() == before ? std::optional(std::move(reader.out)) : std::nullopt;
+}
+
+bool checkRuleNames(const SparsityRequest &request,
+                    const std::map<GemmOperand, std::vector<std::string>> &known,
+                    Diagnostics &diags) {
+  size_t before = diags.errors();
+  for (const SparsityRequest::Rule &rule : request.rules) {
+    auto names = known.find(rule.of);
+    static const std::vector<std::string> none;
+    const std::vector<std::string> &all = names == known.end() ? none : names->second;
+    if (llvm::any_of(all, [&](const std::string &name) { return meansName(rule.names, name); }))
+      continue;
+    auto file = diags.sources().find(rule.location.file);
+    SourceRange at = file ? diags.sources().at(*file, {rule.location.line, rule.location.column})
+                          : SourceRange{};
+    diags
+        .error(Code::UnknownName, at,
+               fmt::format("'{}' means no operation whose {} may have zeros", rule.names,
+                           kOperands[static_cast<size_t>(rule.of)]))
+        .suggest(nearest(rule.names, all));
+  }
+  return diags.errors() == before;
+}
+
+} // namespace accord

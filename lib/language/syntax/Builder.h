@@ -1,0 +1,125 @@
+// ANTLR's parse tree -> our tree, written once for both grammars. Internal to lib/syntax.
+#pragma once
+#include "ParserRuleContext.h"
+#include "lib/language/syntax/Tokens.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace accord::syntax {
+
+enum class Rule : uint8_t {
+  None,
+  File,
+  ImportLine,
+  Declaration,
+  Constant,
+  Description,
+  Operation,
+  Module,
+  Model,
+  Parameters,
+  Parameter,
+  Indices,
+  Block,
+  Entry,
+  Item,
+  Count,
+  Type,
+  Pattern,
+  Clause,
+  Constraint,
+  Path,
+  Stop,
+  Body,
+  Statement,
+  Input,
+  Bind,
+  Repeat,
+  Scan,
+  ForLoop,
+  When,
+  Loss,
+  Expr,
+  Chain,
+  Infix,
+  Operand,
+  Sign,
+  Primary,
+  BraceItem,
+  Suffix,
+  Arguments,
+  Argument
+};
+/// The rules of a generated parser by their names.
+std::vector<Rule> ruleTable(const std::vector<std::string> &names);
+
+class Builder {
+public:
+  /// `clean`: of trees without errors, in which every rule has a token.
+  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<Rule> rules,
+          bool clean)
+      : diags(diags), file(file), list(list), rules(std::move(rules)), clean(clean) {}
+  /// A whole file, or its parts one by one.
+  void build(antlr4::ParserRuleContext *tree);
+  void importLine(antlr4::ParserRuleContext *context);
+  void declaration(antlr4::ParserRuleContext *context);
+
+private:
+  /// A child: a rule with its context, or a token with its index.
+  struct Kid {
+    Rule rule = Rule::None;
+    antlr4::ParserRuleContext *context = nullptr;
+    size_t token = ~size_t{0};
+    size_t type = ~size_t{0};
+  };
+  using Kids = llvm::SmallVector<Kid, 8>;
+  /// The children; those that stand for errors are left out.
+  Kids kids(antlr4::ParserRuleContext *context) const;
+  SourceRange range(const Kid &kid) const;
+  SourceRange range(antlr4::ParserRuleContext *context) const;
+  ast::Name name(const Kid &kid) const;
+  std::string docOf(antlr4::ParserRuleContext *context);
+  /// Notes the start of something that stands on its own line, for the formatter.
+  void start(SourceRange range) { file.layout.starts.push_back(range.begin); }
+  ast::Text text(const Kid &kid);
+  void addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments);
+
+  // Declarations.cpp
+  void describe(antlr4::ParserRuleContext *context, ast::Declaration &result);
+  void module(antlr4::ParserRuleContext *context, ast::Declaration &result);
+  void indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result);
+  void reportOperands(const ast::Declaration &declaration);
+  void parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result);
+  // Entries.cpp
+  void block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result,
+             llvm::StringRef of = {});
+  void entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> &result);
+  bool item(antlr4::ParserRuleContext *context, ast::Entry &result);
+  void clause(antlr4::ParserRuleContext *context, ast::Entry &entry);
+  // Statements.cpp
+  void body(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result);
+  void statement(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result);
+  bool bind(antlr4::ParserRuleContext *context, ast::Statement &result);
+  // Expressions.cpp: never null; where the text was wrong, an invalid number stands.
+  ast::ExprPtr expr(antlr4::ParserRuleContext *context);
+  ast::ExprPtr chain(antlr4::ParserRuleContext *context);
+  ast::ExprPtr operand(antlr4::ParserRuleContext *context, size_t skipSigns);
+  ast::ExprPtr primary(antlr4::ParserRuleContext *context);
+  ast::ExprPtr braces(const Kids &kids, SourceRange range);
+  ast::ExprPtr number(const Kid &kid);
+  ast::ExprPtr invalid(SourceRange range);
+  template <class T> ast::ExprPtr make(SourceRange range, T node) {
+    auto result = std::make_unique<ast::Expr>();
+    result->range = range;
+    result->node = std::move(node);
+    return result;
+  }
+  friend class ChainBuilder;
+
+  Diagnostics &diags;
+  ast::File &file;
+  const TokenList &list;
+  std::vector<Rule> rules;
+  bool clean;
+};
+
+} // namespace accord::syntax

@@ -1,0 +1,220 @@
+// Imports and declarations.
+#include "grammar/DnnParser.h"
+#include "lib/language/syntax/Builder.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace accord::syntax {
+using P = grammar::DnnParser;
+
+void Builder::importLine(antlr4::ParserRuleContext *context) {
+  start(range(context));
+  for (const Kid &kid : kids(context))
+    if (kid.type == P::STRING)
+      file.imports.push_back({range(context), range(kid), text(kid).value});
+}
+
+void Builder::declaration(antlr4::ParserRuleContext *context) {
+  Kids parts = kids(context);
+  if (parts.empty() || !parts[0].context)
+    return;
+  ast::Declaration result;
+  result.range = range(context);
+  result.doc = docOf(context);
+  start(result.range);
+  Kids inner = kids(parts[0].context);
+  if (inner.empty())
+    return;
+  result.kindRange = range(inner[0]);
+  switch (parts[0].rule) {
+  case Rule::Constant:
+    result.kind = ast::DeclarationKind::Constant;
+    for (const Kid &kid : inner)
+      if (kid.type == P::IDENT)
+        result.name = name(kid);
+      else if (kid.rule == Rule::Expr)
+        result.value = expr(kid.context);
+    if (!result.value)
+      return;
+    break;
+  case Rule::Operation:
+  case Rule::Module:
+  case Rule::Model:
+    result.kind = parts[0].rule == Rule::Operation ? ast::DeclarationKind::Operation
+                  : parts[0].rule == Rule::Module  ? ast::DeclarationKind::Module
+                                                   : ast::DeclarationKind::Model;
+    module(parts[0].context, result);
+    break;
+  default: {
+    llvm::StringRef kind = diags.sources().text(result.kindRange);
+    using K = ast::DeclarationKind;
+    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture",
+                                                   "let"};
+    static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",
+                                                 "sparsity",  "ensemble", "jobs",  "let"};
+    const auto &known = file.language == ast::Language::Accel ? accel : dnn;
+    if (!llvm::is_contained(known, kind)) {
+      std::string list;
+      for (const std::string &word : known)
+        list += (list.empty() ? "'" : ", '") + word + "'";
+      bool other = llvm::is_contained(file.language == ast::Language::Accel ? dnn : accel, kind);
+      auto error = diags.error(Code::UnknownDeclaration, result.kindRange,
+                               "unknown declaration '" + kind.str() + "', expected one of " + list);
+      if (other)
+        error.help(std::string("'") + kind.str() + "' is declared in " +
+                   (file.language == ast::Language::Accel ? ".dnn" : ".accel") + " files");
+      else
+        error.suggest(nearest(kind, known));
+      return;
+    }
+    result.kind = llvm::StringSwitch<K>(kind)
+                      .Case("accelerator", K::Accelerator)
+                      .Case("cluster", K::Cluster)
+                      .Case("microarchitecture", K::Microarchitecture)
+                      .Case("operation", K::Operation)
+                      .Case("module", K::Module)
+                      .Case("model", K::Model)
+                      .Case("train", K::Train)
+                      .Case("sparsity", K::Sparsity)
+                      .Case("ensemble", K::Ensemble)
+                      .Case("jobs", K::Jobs)
+                      .Default(K::Constant);
+    describe(parts[0].context, result);
+    if (result.kind == K::Operation || result.kind == K::Module || result.kind == K::Model ||
+        result.kind == K::Constant)
+      return; // `model {`: the missing name is reported below
+  }
+  }
+  file.declarations.push_back(std::move(result));
+}
+
+void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &result) {
+  size_t before = P::IDENT; // what the next name means
+  bool first = true, hasBlock = false;
+  const char *relation = nullptr;
+  SourceRange relationRange, valueRange, parameterRange;
+  for (const Kid &kid : kids(context)) {
+    if (first) {
+      first = false;
+      continue;
+    }
+    switch (kid.type) {
+    case P::OF:
+    case P::FOR:
+    case P::ON:
+      before = kid.type;
+      relation = kid.type == P::OF ? "of" : kid.type == P::FOR ? "for" : "on";
+      relationRange = range(kid);
+      continue;
+    case P::IDENT:
+      (before == P::IDENT ? result.name : result.target) = name(kid);
+      continue;
+    default:
+      break;
+    }
+    if (kid.rule == Rule::Parameters) {
+      result.hasParameters = true;
+      parameterRange = range(kid);
+      parameters(kid.context, result.parameters);
+    } else if (kid.rule == Rule::Expr) {
+      result.value = expr(kid.context);
+      valueRange = range(kid);
+    } else if (kid.rule == Rule::Block) {
+      block(kid.context, result.entries);
+      hasBlock = true;
+    }
+  }
+  using K = ast::DeclarationKind;
+  std::string kind = spelling(result.kind).str();
+  const char *wanted = result.kind == K::Train      ? "on"
+                       : result.kind == K::Sparsity ? "for"
+                       : result.kind == K::Ensemble ? "of"
+                                                    : nullptr;
+  if (relation && (!wanted || std::string_view(wanted) != relation))
+    diags.error(Code::UnexpectedClause, relationRange,
+                "'" + kind + "' takes no '" + relation + "'");
+  if (!relation && (result.kind == K::Sparsity || result.kind == K::Ensemble))
+    diags.error(Code::SyntaxError, result.kindRange, "'" + kind + "' needs '" + wanted + " NAME'")
+        .help(result.kind == K::Sparsity ? "sparsity for NAME { … }"
+                                         : "ensemble NAME of MODEL { … }");
+  if (result.name.empty() && result.kind != K::Sparsity)
+    diags.error(Code::SyntaxError, result.kindRange, "expected a name after '" + kind + "'");
+  if (result.value && result.kind != K::Train && hasBlock)
+    diags.error(Code::UnexpectedClause, valueRange, "'" + kind + "' takes no value");
+  if (!result.value && result.kind == K::Train && !result.name.empty())
+    diags.error(Code::SyntaxError, result.name.range,
+                "expected '= MODEL(…)' after 'train " + result.name.text + "'");
+  if (result.hasParameters && result.kind != K::Accelerator && result.kind != K::Cluster &&
+      result.kind != K::Microarchitecture)
+    diags.error(Code::UnexpectedClause, parameterRange, "'" + kind + "' takes no parameters");
+  reportOperands(result);
+}
+
+void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &result) {
+  bool results = false, hasIndices = false;
+  for (const Kid &kid : kids(context)) {
+    if (kid.type == P::ARROW)
+      results = true;
+    else if (kid.type == P::IDENT && results)
+      result.results.push_back(name(kid));
+    else if (kid.type == P::IDENT)
+      result.name = name(kid);
+    else if (kid.rule == Rule::Indices) {
+      hasIndices = true;
+      indices(kid.context, result.indices);
+    } else if (kid.rule == Rule::Parameters) {
+      result.hasParameters = true;
+      parameters(kid.context, result.parameters);
+    } else if (kid.rule == Rule::Body)
+      body(kid.context, result.body);
+  }
+  if (result.kind != ast::DeclarationKind::Operation)
+    reportOperands(result);
+  else if (!hasIndices && !result.results.empty())
+    diags
+        .error(Code::SyntaxError, result.results[0].range,
+               "the result '" + result.results[0].text + "' of an operation has indices")
+        .help("for example " + result.results[0].text + "[i, j], or " + result.results[0].text +
+              "[] for one value per sample");
+}
+
+void Builder::indices(antlr4::ParserRuleContext *context, std::vector<ast::Name> &result) {
+  for (const Kid &kid : kids(context))
+    if (kid.type == P::IDENT)
+      result.push_back(name(kid));
+}
+
+/// Only the operands of an operation have indices.
+void Builder::reportOperands(const ast::Declaration &declaration) {
+  for (const ast::Parameter &parameter : declaration.parameters)
+    if (parameter.isOperand)
+      diags
+          .error(Code::UnexpectedClause, parameter.name.range,
+                 "'" + parameter.name.text + "' has indices, but '" +
+                     ast::spelling(declaration.kind).str() + "' takes whole values")
+          .help("indices belong to the operands of an 'operation'");
+}
+
+void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result) {
+  for (const Kid &kid : kids(context)) {
+    if (kid.rule != Rule::Parameter)
+      continue;
+    ast::Parameter parameter;
+    for (const Kid &part : kids(kid.context))
+      if (part.type == P::IDENT)
+        (parameter.name.empty() ? parameter.name : parameter.type) = name(part);
+      else if (part.rule == Rule::Indices) {
+        parameter.isOperand = true;
+        indices(part.context, parameter.indices);
+      } else if (part.rule == Rule::Expr)
+        parameter.defaultValue = expr(part.context);
+    for (const ast::Parameter &earlier : result)
+      if (earlier.name.text == parameter.name.text)
+        diags
+            .error(Code::DuplicateName, parameter.name.range,
+                   "parameter '" + parameter.name.text + "' declared twice")
+            .note(earlier.name.range, "first declared here");
+    result.push_back(std::move(parameter));
+  }
+}
+
+} // namespace accord::syntax

@@ -1,0 +1,396 @@
+// Expressions: what the flat list of operands and operators means.
+#include "grammar/DnnParser.h"
+#include "lib/language/syntax/Builder.h"
+
+namespace accord::syntax {
+using P = grammar::DnnParser;
+using ast::BinaryOp;
+
+namespace {
+/// Loosest first; `not` and the signs are prefixes at their own levels, `^` is handled with its
+/// operands.
+enum Level { kOr, kAnd, kNot, kComparison, kShape, kSum, kProduct, kSigned };
+
+Level levelOf(size_t type) {
+  switch (type) {
+  case P::OR:
+    return kOr;
+  case P::AND:
+    return kAnd;
+  case P::EQ:
+  case P::NE:
+  case P::LE:
+  case P::GE:
+  case P::LT:
+  case P::GT:
+    return kComparison;
+  case P::CROSS:
+    return kShape;
+  case P::PLUS:
+  case P::MINUS:
+    return kSum;
+  case P::STAR:
+  case P::SLASH:
+  case P::PERCENT:
+    return kProduct;
+  default:
+    return kSigned;
+  }
+}
+
+BinaryOp opOf(size_t type) {
+  switch (type) {
+  case P::OR:
+    return BinaryOp::Or;
+  case P::AND:
+    return BinaryOp::And;
+  case P::EQ:
+    return BinaryOp::Equal;
+  case P::NE:
+    return BinaryOp::NotEqual;
+  case P::LE:
+    return BinaryOp::LessEqual;
+  case P::GE:
+    return BinaryOp::GreaterEqual;
+  case P::LT:
+    return BinaryOp::Less;
+  case P::GT:
+    return BinaryOp::Greater;
+  case P::PLUS:
+    return BinaryOp::Add;
+  case P::MINUS:
+    return BinaryOp::Subtract;
+  case P::STAR:
+    return BinaryOp::Multiply;
+  case P::SLASH:
+    return BinaryOp::Divide;
+  case P::PERCENT:
+    return BinaryOp::Modulo;
+  default:
+    return BinaryOp::Power;
+  }
+}
+} // namespace
+
+/// Precedence climbing over the operands of one chain; recursion is by level, never by length.
+class ChainBuilder {
+public:
+  ChainBuilder(Builder &builder, antlr4::ParserRuleContext *context) : b(builder) {
+    for (const auto &kid : b.kids(context)) {
+      if (kid.rule == Rule::Operand) {
+        Item item{kid.context, {}, 0};
+        for (const auto &part : b.kids(kid.context))
+          if (part.rule == Rule::Sign)
+            item.signs.push_back(b.kids(part.context)[0]);
+        items.push_back(std::move(item));
+      } else if (kid.rule == Rule::Infix && ops.size() + 1 == items.size()) {
+        ops.push_back(b.kids(kid.context)[0]);
+      }
+    }
+    for (Item &item : items)
+      if (item.signs.size() > kMaxDepth) {
+        b.diags.error(Code::NestedTooDeep, b.range(item.signs[kMaxDepth]),
+                      "more than " + std::to_string(kMaxDepth) + " signs before one value");
+        item.signs.resize(kMaxDepth);
+      }
+  }
+
+  ast::ExprPtr build(SourceRange range) {
+    if (items.empty())
+      return b.invalid(range);
+    return level(kOr);
+  }
+
+private:
+  struct Item {
+    antlr4::ParserRuleContext *context;
+    std::vector<Builder::Kid> signs;
+    size_t used;
+  };
+  size_t opType() const {
+    return at < ops.size() && at + 1 < items.size() ? ops[at].type : ~size_t{0};
+  }
+
+  ast::ExprPtr prefix(ast::UnaryOp op, Level operandLevel) {
+    SourceRange sign = b.range(items[at].signs[items[at].used++]);
+    ast::ExprPtr operand = level(operandLevel);
+    SourceRange range = sign.to(operand->range);
+    return b.make(range, ast::Unary{op, std::move(operand)});
+  }
+
+  ast::ExprPtr level(int which) {
+    if (which == kNot) {
+      Item &item = items[at];
+      if (item.used < item.signs.size() && item.signs[item.used].type == P::NOT)
+        return prefix(ast::UnaryOp::Not, kNot);
+      return level(kComparison);
+    }
+    if (which == kSigned)
+      return signedOperand(true);
+    ast::ExprPtr first = level(which + 1);
+    if (levelOf(opType()) != which || opType() == ~size_t{0} || opType() == P::CARET)
+      return first;
+    if (which == kShape)
+      return shape(std::move(first));
+    ast::Chain chain;
+    SourceRange range = first->range;
+    chain.first = std::move(first);
+    while (opType() != ~size_t{0} && opType() != P::CARET && levelOf(opType()) == which) {
+      ast::Chain::Link link{opOf(opType()), b.range(ops[at]), nullptr};
+      if (which == kComparison && !chain.rest.empty())
+        b.diags.error(Code::SyntaxError, link.opRange, "comparisons do not chain")
+            .help("write 'a <= b and b <= c'")
+            .note(chain.rest[0].opRange, "the first comparison");
+      ++at;
+      link.operand = level(which + 1);
+      range = range.to(link.operand->range);
+      chain.rest.push_back(std::move(link));
+    }
+    return b.make(range, std::move(chain));
+  }
+
+  ast::ExprPtr shape(ast::ExprPtr first) {
+    ast::Shape shape;
+    SourceRange range = first->range;
+    shape.dims.push_back(std::move(first));
+    while (opType() == P::CROSS) {
+      ++at;
+      shape.dims.push_back(level(kShape + 1));
+      range = range.to(shape.dims.back()->range);
+    }
+    return b.make(range, std::move(shape));
+  }
+
+  ast::ExprPtr signedOperand(bool withPower) {
+    Item &item = items[at];
+    if (item.used < item.signs.size()) {
+      if (item.signs[item.used].type == P::NOT) {
+        b.diags
+            .error(Code::SyntaxError, b.range(item.signs[item.used]), "'not' needs brackets here")
+            .help("write '(not …)'");
+        ++item.used;
+        return signedOperand(withPower);
+      }
+      ast::UnaryOp op =
+          item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus;
+      SourceRange sign = b.range(item.signs[item.used++]);
+      ast::ExprPtr operand = signedOperand(withPower);
+      SourceRange range = sign.to(operand->range);
+      return b.make(range, ast::Unary{op, std::move(operand)});
+    }
+    ast::ExprPtr base = b.operand(item.context, 0);
+    if (!withPower || opType() != P::CARET)
+      return base;
+    ast::Chain chain;
+    SourceRange range = base->range;
+    chain.first = std::move(base);
+    while (opType() == P::CARET) {
+      if (!chain.rest.empty())
+        b.diags.error(Code::SyntaxError, b.range(ops[at]), "powers do not chain")
+            .help("write '(a ^ b) ^ c' or 'a ^ (b ^ c)'");
+      ast::Chain::Link link{BinaryOp::Power, b.range(ops[at]), nullptr};
+      ++at;
+      link.operand = signedOperand(false);
+      range = range.to(link.operand->range);
+      chain.rest.push_back(std::move(link));
+    }
+    return b.make(range, std::move(chain));
+  }
+
+  Builder &b;
+  std::vector<Item> items;
+  std::vector<Builder::Kid> ops;
+  size_t at = 0;
+};
+
+ast::ExprPtr Builder::invalid(SourceRange range) {
+  ast::Number number;
+  number.valid = false;
+  return make(range, std::move(number));
+}
+
+ast::ExprPtr Builder::chain(antlr4::ParserRuleContext *context) {
+  return ChainBuilder(*this, context).build(range(context));
+}
+
+ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
+  Kids parts = kids(context);
+  SourceRange place = range(context);
+  if (parts.empty())
+    return invalid(place);
+  if (parts[0].type == P::IF) {
+    ast::Conditional conditional;
+    std::vector<ast::ExprPtr> values;
+    size_t elses = 0;
+    for (const Kid &kid : parts) {
+      elses += kid.type == P::ELSE;
+      if (kid.rule == Rule::Expr)
+        values.push_back(expr(kid.context));
+    }
+    if (values.size() < 3 || values.size() % 2 == 0 || elses != 1)
+      return invalid(place);
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      conditional.branches.push_back({std::move(values[i]), std::move(values[i + 1])});
+    conditional.otherwise = std::move(values.back());
+    return make(place, std::move(conditional));
+  }
+  llvm::SmallVector<ast::ExprPtr, 3> chains;
+  bool powers = false, isRange = false;
+  for (const Kid &kid : parts) {
+    powers |= kid.type == P::POW2;
+    isRange |= kid.type == P::RANGE;
+    if (kid.rule == Rule::Chain)
+      chains.push_back(chain(kid.context));
+  }
+  if (chains.empty() || (powers && chains.size() < 2) || (isRange && chains.size() < 2))
+    return invalid(place);
+  if (!isRange)
+    return std::move(chains[0]);
+  ast::Range result;
+  result.powersOfTwo = powers;
+  result.low = std::move(chains[0]);
+  result.high = std::move(chains[1]);
+  if (chains.size() > 2)
+    result.step = std::move(chains[2]);
+  return make(place, std::move(result));
+}
+
+ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
+  ast::ExprPtr result;
+  size_t suffixes = 0;
+  for (const Kid &kid : kids(context)) {
+    if (kid.rule == Rule::Primary) {
+      result = primary(kid.context);
+    } else if (kid.rule == Rule::Suffix && result) {
+      Kids parts = kids(kid.context);
+      if (parts.empty())
+        continue;
+      SourceRange place = result->range.to(range(kid));
+      if (++suffixes > kMaxDepth) {
+        diags.error(Code::NestedTooDeep, range(kid),
+                    "more than " + std::to_string(kMaxDepth) +
+                        " members, indices or calls after one value");
+        return result;
+      }
+      if (parts[0].type == P::DOT) {
+        if (parts.size() > 1)
+          result = make(place, ast::Member{std::move(result), name(parts[1])});
+      } else if (parts[0].rule == Rule::Arguments) {
+        ast::Call call{std::move(result), {}};
+        addArguments(parts[0].context, call.arguments);
+        result = make(place, std::move(call));
+      } else {
+        ast::Index index{std::move(result), {}};
+        for (const Kid &part : parts)
+          if (part.rule == Rule::Expr)
+            index.indices.push_back(expr(part.context));
+        result = make(place, std::move(index));
+      }
+    }
+  }
+  return result ? std::move(result) : invalid(range(context));
+}
+
+ast::ExprPtr Builder::number(const Kid &kid) {
+  SourceRange place = range(kid);
+  llvm::StringRef written = diags.sources().text(place);
+  if (written.empty())
+    return invalid(place); // the missing value is already reported
+  ast::Number result;
+  result.text = written.take_front(80).str();
+  result.hasUnit = kid.type == P::QUANTITY;
+  if (auto value = parseQuantity(written)) {
+    result.value = *value;
+  } else {
+    const Problem &problem = value.problem();
+    SourceRange at = place;
+    if (problem.code == Code::UnknownUnit) {
+      size_t unit = written.find_first_not_of("0123456789._");
+      at.begin += static_cast<uint32_t>(unit == llvm::StringRef::npos ? 0 : unit);
+      at.begin += static_cast<uint32_t>(
+          diags.sources().text(at).take_while([](char c) { return c == ' ' || c == '\t'; }).size());
+    }
+    auto error = diags.error(problem.code, at, problem.message).suggest(problem.suggestion);
+    llvm::StringRef unit = diags.sources().text(at);
+    if (problem.suggestion.empty() && unit.starts_with("x") && unit.size() > 1 &&
+        llvm::all_of(unit.drop_front(), llvm::isDigit))
+      error.help("write blanks round 'x': 16 x 16");
+    else if (problem.suggestion.empty() && unit.contains('/'))
+      error.help("write blanks round '/' to divide");
+    result.valid = false;
+  }
+  return make(place, std::move(result));
+}
+
+ast::ExprPtr Builder::braces(const Kids &parts, SourceRange place) {
+  ast::Set set;
+  ast::Map map;
+  for (const Kid &kid : parts) {
+    if (kid.rule != Rule::BraceItem)
+      continue;
+    llvm::SmallVector<ast::ExprPtr, 2> sides;
+    for (const Kid &part : kids(kid.context))
+      if (part.rule == Rule::Expr)
+        sides.push_back(expr(part.context));
+    if (sides.size() == 2) {
+      const auto *key = sides[0]->as<ast::Reference>();
+      std::string count = diags.sources().text(sides[0]->range).str(); // {2: 48 GB/s}
+      if (key)
+        map.pairs.push_back({ast::Name{key->name, sides[0]->range}, std::move(sides[1])});
+      else if (llvm::all_of(count, llvm::isDigit))
+        map.pairs.push_back({ast::Name{count, sides[0]->range}, std::move(sides[1])});
+      else
+        diags.error(Code::SyntaxError, sides[0]->range, "expected a name or a count before ':'");
+    } else if (sides.size() == 1) {
+      set.elements.push_back(std::move(sides[0]));
+    }
+  }
+  if (!map.pairs.empty() && !set.elements.empty())
+    diags.error(Code::SyntaxError, set.elements[0]->range, "a value without a key in a map")
+        .note(map.pairs[0].key.range, "this makes it a map");
+  if (map.pairs.empty())
+    return make(place, std::move(set));
+  return make(place, std::move(map));
+}
+
+ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
+  Kids parts = kids(context);
+  SourceRange place = range(context);
+  if (parts.empty())
+    return invalid(place);
+  switch (parts[0].type) {
+  case P::NUMBER:
+  case P::QUANTITY:
+    return number(parts[0]);
+  case P::STRING:
+    return make(place, text(parts[0]));
+  case P::TRUE:
+    return make(place, ast::Boolean{true});
+  case P::FALSE:
+    return make(place, ast::Boolean{false});
+  case P::IDENT:
+    return make(place, ast::Reference{name(parts[0]).text});
+  case P::LPAREN: {
+    for (const Kid &kid : parts)
+      if (kid.rule == Rule::Expr) {
+        ast::ExprPtr inner = expr(kid.context);
+        inner->range = place;
+        return inner;
+      }
+    return invalid(place);
+  }
+  case P::LBRACKET: {
+    ast::List list;
+    for (const Kid &kid : parts)
+      if (kid.rule == Rule::Expr)
+        list.elements.push_back(expr(kid.context));
+    return make(place, std::move(list));
+  }
+  case P::LBRACE:
+    return braces(parts, place);
+  default:
+    return invalid(place);
+  }
+}
+
+} // namespace accord::syntax

@@ -1,0 +1,154 @@
+#include "lib/language/syntax/FormatTree.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace accord::syntax {
+namespace {
+using Kind = ast::Layout::Kind;
+using Piece = FormatPiece;
+
+/// "16GiB" -> "16 GiB"
+std::string spaced(llvm::StringRef number) {
+  size_t end = 0;
+  auto digit = [&](size_t i) { return i < number.size() && llvm::isDigit(number[i]); };
+  while (digit(end) || (end < number.size() && (number[end] == '.' || number[end] == '_')))
+    ++end;
+  if (end < number.size() && (number[end] == 'e' || number[end] == 'E')) {
+    size_t sign = end + 1 < number.size() && (number[end + 1] == '+' || number[end + 1] == '-');
+    if (digit(end + 1 + sign))
+      for (end += 1 + sign; digit(end);)
+        ++end;
+  }
+  llvm::StringRef unit = number.substr(end).trim();
+  return number.take_front(end).str() + (unit.empty() ? "" : " " + unit.str());
+}
+
+class Reader {
+public:
+  Reader(const SourceManager &sources, const ast::File &file) : sources(sources), file(file) {
+    starts.insert(file.layout.starts.begin(), file.layout.starts.end());
+    blocks.insert(file.layout.blocks.begin(), file.layout.blocks.end());
+  }
+
+  std::vector<FormatItem> sequence() {
+    std::vector<FormatItem> items;
+    while (true) {
+      while (comment < file.comments.size() &&
+             (at >= count() || begin(at) > file.comments[comment].range.begin)) {
+        FormatItem item;
+        item.comment = true;
+        item.blankBefore = blankBefore(file.comments[comment].range.begin);
+        item.pieces.push_back(takeComment(Piece::Kind::OwnComment));
+        items.push_back(std::move(item));
+      }
+      if (at >= count() || text(at) == "}")
+        return items;
+      items.push_back(item());
+    }
+  }
+
+private:
+  size_t count() const { return file.layout.tokens.size(); }
+  uint32_t begin(size_t i) const { return file.layout.tokens[i].range.begin; }
+  llvm::StringRef text(size_t i) const { return sources.text(file.layout.tokens[i].range); }
+  llvm::StringRef between(uint32_t from, uint32_t to) const {
+    return sources.text(file.id).slice(from, to);
+  }
+  /// Lines of '\r' alone, '\n' or "\r\n".
+  static size_t lineEnds(llvm::StringRef gap) {
+    size_t lines = 0;
+    for (size_t i = 0; i < gap.size(); ++i)
+      lines += gap[i] == '\n' || (gap[i] == '\r' && (i + 1 == gap.size() || gap[i + 1] != '\n'));
+    return lines;
+  }
+  bool blankBefore(uint32_t offset) const { return lineEnds(between(lastEnd, offset)) > 1; }
+  bool commentBefore(uint32_t offset) const {
+    return comment < file.comments.size() && file.comments[comment].range.begin < offset;
+  }
+  bool commentOnThisLine() const {
+    return comment < file.comments.size() && file.comments[comment].range.begin >= lastEnd &&
+           (at >= count() || file.comments[comment].range.begin < begin(at)) &&
+           lineEnds(between(lastEnd, file.comments[comment].range.begin)) == 0;
+  }
+  Piece takeComment(Piece::Kind kind) {
+    Piece piece{kind, sources.text(file.comments[comment].range).rtrim().str(), Kind::Symbol, {}};
+    lastEnd = file.comments[comment].range.end;
+    ++comment;
+    return piece;
+  }
+
+  FormatItem item() {
+    FormatItem result;
+    result.blankBefore = blankBefore(begin(at));
+    unsigned depth = 0;
+    for (bool first = true; at < count(); first = false) {
+      bool ends = depth == 0 && ((!first && starts.contains(begin(at))) || text(at) == "}");
+      if (depth == 0 && !first && text(at) == "," &&
+          (at + 1 >= count() || starts.contains(begin(at + 1)) || text(at + 1) == "}")) {
+        // A comment before the comma belongs to the entry, the comma itself is set anew.
+        while (commentBefore(begin(at)))
+          result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+        lastEnd = file.layout.tokens[at++].range.end;
+        ends = true;
+      }
+      if (ends) {
+        // One comment per line: a second one, after the comma, stands on its own.
+        bool taken =
+            !result.pieces.empty() && result.pieces.back().kind == Piece::Kind::TrailingComment;
+        if (!taken && commentOnThisLine())
+          result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+        return result;
+      }
+      while (!first && commentBefore(begin(at)))
+        result.pieces.push_back(takeComment(commentOnThisLine() ? Piece::Kind::TrailingComment
+                                                                : Piece::Kind::OwnComment));
+      llvm::StringRef word = text(at);
+      if (word == "{" && blocks.contains(begin(at))) {
+        result.pieces.push_back(block());
+        continue;
+      }
+      if (word == "(" || word == "[" || word == "{")
+        ++depth;
+      else if (word == ")" || word == "]" || word == "}")
+        --depth;
+      Kind kind = file.layout.tokens[at].kind;
+      std::string shown = kind == Kind::Number ? spaced(word)
+                          : word.starts_with("else") && kind == Kind::Word && word.size() > 4
+                              ? "else if"
+                              : word.str();
+      result.pieces.push_back({Piece::Kind::Token, std::move(shown), kind, {}});
+      lastEnd = file.layout.tokens[at++].range.end;
+    }
+    if (commentOnThisLine())
+      result.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+    return result;
+  }
+
+  Piece block() {
+    Piece piece{Piece::Kind::Block, "", Kind::Symbol, {}};
+    uint32_t open = begin(at);
+    lastEnd = file.layout.tokens[at++].range.end;
+    if (commentOnThisLine())
+      piece.block.openComment = takeComment(Piece::Kind::TrailingComment).text;
+    piece.block.items = sequence();
+    if (at < count()) {
+      piece.block.oneLine = lineEnds(between(open, begin(at))) == 0;
+      lastEnd = file.layout.tokens[at++].range.end;
+    }
+    return piece;
+  }
+
+  const SourceManager &sources;
+  const ast::File &file;
+  llvm::DenseSet<uint32_t> starts, blocks;
+  size_t at = 0, comment = 0;
+  uint32_t lastEnd = 0;
+};
+
+} // namespace
+
+std::vector<FormatItem> formatTree(const SourceManager &sources, const ast::File &file) {
+  return Reader(sources, file).sequence();
+}
+
+} // namespace accord::syntax

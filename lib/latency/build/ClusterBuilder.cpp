@@ -1,0 +1,252 @@
+#include "lib/latency/build/ClusterBuilder.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+std::vector<PolynomialFit::Point> pointsOf(const std::vector<LatencySample> &samples) {
+  std::vector<PolynomialFit::Point> points;
+  for (const LatencySample &s : samples)
+    points.push_back({s.microbatch, s.sequence});
+  return points;
+}
+
+bool sameOrder(const LatencyBuilder &a, const LatencyBuilder &b) {
+  for (size_t r = 0; r < a.order().size(); ++r)
+    if (a.order()[r].operations != b.order()[r].operations ||
+        a.order()[r].after != b.order()[r].after)
+      return false;
+  return a.exact() == b.exact();
+}
+
+/// Of one moment after the other, whatever times they have.
+bool sameMemory(const MemoryUse &a, const MemoryUse &b) {
+  return std::equal(a.timeline.begin(), a.timeline.end(), b.timeline.begin(), b.timeline.end(),
+                    [](const MemoryPoint &x, const MemoryPoint &y) { return x.bytes == y.bytes; });
+}
+
+} // namespace
+
+ClusterBuilder::ClusterBuilder(const ClusterJob &job, const std::vector<PricingGroup> &all,
+                               std::vector<SampledSizes> samples, const LatencyFitOptions &options,
+                               ExchangeTerms &terms)
+    : job(job), samples(std::move(samples)), options(options), terms(terms) {
+  for (const PricingGroup &group : all)
+    groups.push_back({&group, {}});
+  auto add = [](std::vector<int64_t> &to, int64_t degree) {
+    if (auto at = std::lower_bound(to.begin(), to.end(), degree); at == to.end() || *at != degree)
+      to.insert(at, degree);
+  };
+  for (const DegreePlan &one : job.plans)
+    add(tensorDegrees, one.tensor), add(dataDegrees, one.data);
+}
+
+const DegreePlan &ClusterBuilder::own() const {
+  return *std::find_if(job.plans.begin(), job.plans.end(), [&](const DegreePlan &one) {
+    return one.tensor == job.tensor && one.data == job.data;
+  });
+}
+
+std::optional<Issue> ClusterBuilder::prepare() {
+  for (size_t g = 0; g < groups.size(); ++g) {
+    Group &group = groups[g];
+    const auto &[once, again] = samples[g];
+    for (const auto *all : {&once, &again})
+      if (!all->empty())
+        if (auto issue = unusableSamples(group.of->plans.front()->plan, *all))
+          return issue;
+    PolynomialFit points(pointsOf(once));
+    for (const DegreePlan *one : group.of->plans) {
+      auto builder = std::make_unique<LatencyBuilder>(one->plan, once, points, options, again);
+      if (auto issue = builder->prepareOrder())
+        return issue;
+      auto same = std::find_if(group.steps.begin(), group.steps.end(), [&](const Step &step) {
+        return sameOrder(*step.builder, *builder) &&
+               sameMemory(step.plans.front()->plan.memory, one->plan.memory);
+      });
+      if (same != group.steps.end()) {
+        same->plans.push_back(one);
+        continue;
+      }
+      if (auto issue = builder->prepareMemory())
+        return issue;
+      longest = longest ? std::min(longest, builder->mostDuration()) : builder->mostDuration();
+      group.steps.push_back({{one}, std::move(builder)});
+    }
+  }
+  for (Group &group : groups)
+    for (Step &step : group.steps)
+      step.builder->limitDuration(longest);
+  return std::nullopt;
+}
+
+std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t mostMicrobatch) const {
+  std::vector<LatencyArgument> all = groups.front().steps.front().builder->sizes(mostMicrobatch);
+  all[kBatch].text = "samples per step, of all replicas together";
+  all[kBatch].initial = static_cast<double>(job.batch);
+  all[kBatch].most = std::max(0x1p40, all[kBatch].initial);
+  all[kMicrobatch].text =
+      "samples at a time; ceil(batch / (data_parallel * microbatch)) of them in each replica";
+  auto degree = [&](const char *name, const char *text, int64_t initial,
+                    const std::vector<int64_t> &allowed) {
+    LatencyArgument &a = all.emplace_back();
+    a.name = name, a.unit = "devices", a.text = text, a.integer = true, a.allowed = allowed;
+    a.initial = static_cast<double>(initial);
+    a.least = static_cast<double>(allowed.front()), a.most = static_cast<double>(allowed.back());
+  };
+  degree("tensor_parallel", "devices that share each layer", job.tensor, tensorDegrees);
+  degree("data_parallel", "replicas that share the batch", job.data, dataDegrees);
+  return all;
+}
+
+NodeId ClusterBuilder::joined(Expressions &e, NodeId StepNodes::*field) const {
+  std::vector<std::pair<int64_t, NodeId>> byTensor;
+  for (int64_t tensor : tensorDegrees) {
+    std::vector<std::pair<int64_t, NodeId>> byData;
+    for (int64_t data : dataDegrees)
+      if (auto found = steps.find({tensor, data}); found != steps.end())
+        byData.push_back({data, found->second.*field});
+    byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
+  }
+  return e.select(e.argument("tensor_parallel"), byTensor);
+}
+
+/// 1 where the pair of degrees has a plan or more devices than there are, else 0.
+NodeId ClusterBuilder::hasPlan(Expressions &e) const {
+  std::set<std::pair<int64_t, int64_t>> planned;
+  for (const DegreePlan &one : job.plans)
+    planned.insert({one.tensor, one.data});
+  std::vector<std::pair<int64_t, NodeId>> byTensor;
+  for (int64_t tensor : tensorDegrees) {
+    std::vector<std::pair<int64_t, NodeId>> byData;
+    for (int64_t data : dataDegrees)
+      byData.push_back({data, e.integer(planned.count({tensor, data}) ||
+                                        tensor * data > job.fabric->devices())});
+    byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
+  }
+  return e.select(e.argument("tensor_parallel"), byTensor);
+}
+
+void ClusterBuilder::guards(LatencyModel &model, NodeId samplesOfReplica) const {
+  Expressions &e = model.nodes;
+  NodeId tensor = e.argument("tensor_parallel"), data = e.argument("data_parallel");
+  model.guards.push_back({e.argument(kMicrobatch), samplesOfReplica,
+                          "the micro-batch is larger than the samples of a replica"});
+  model.guards.push_back(
+      {e.multiply(tensor, data), e.integer(job.fabric->devices()),
+       fmt::format("tensor_parallel x data_parallel is more than the {} devices of '{}'",
+                   job.fabric->devices(), job.cluster)});
+  model.guards.push_back({e.multiply(samplesOfReplica, data), e.argument(kBatch),
+                          "data_parallel does not divide the batch"});
+  if (NodeId has = hasPlan(e); e[has].range.least < 1)
+    model.guards.push_back(
+        {e.integer(1), has, "this pair of tensor_parallel and data_parallel has no plan"});
+}
+
+std::variant<LatencyModel, Issue> ClusterBuilder::build(int64_t mostMicrobatch) {
+  LatencyModel model;
+  const Plan &plan = own().plan;
+  model.name = cName(plan.graph.model);
+  model.model = plan.graph.model, model.version = plan.version;
+  model.machine = fmt::format("{} of {}", job.cluster, plan.machine.name);
+  std::vector<LatencyArgument> all = sizes(mostMicrobatch);
+  MachineArguments arguments(all);
+  arguments.memories(plan.machine);
+  for (const DegreePlan &one : job.plans)
+    arguments.rates(one.plan);
+  arguments.networks(*job.fabric);
+  model.nodes = Expressions(all);
+  Expressions &e = model.nodes;
+  MachineNodes machine = arguments.nodes(e);
+  size_t tensorAt = *model.argument("tensor_parallel"), dataAt = *model.argument("data_parallel");
+  NodeId data = e.argument(dataAt);
+  NodeId samplesOfReplica = e.ceilDivide(e.argument(kBatch), data);
+  guards(model, samplesOfReplica);
+  NodeId microbatches = e.ceilDivide(samplesOfReplica, machine.microbatch);
+  steps.clear();
+  std::string fixed;
+  for (Group &group : groups) {
+    std::vector<ExchangeNodes::Member> members;
+    for (const DegreePlan *one : group.of->plans)
+      members.push_back({one->data, {{"tensor", one->tensor}, {"data", one->data}}});
+    ExchangeNodes exchanges(e, terms, arguments.networkNodes(e), data, std::move(members));
+    machine.exchange = [&](const Exchange &exchange, NodeId payload) {
+      return exchanges.seconds(exchange, payload);
+    };
+    machine.at = model.initial();
+    machine.at[tensorAt] = static_cast<double>(group.of->tensor);
+    machine.at[dataAt] = static_cast<double>(group.of->plans.front()->data);
+    std::string suffix = fmt::format(", tensor_parallel {}", group.of->tensor);
+    group.steps.front().builder->setSuffix(suffix);
+    auto priced = group.steps.front().builder->price(model, machine);
+    if (auto *issue = std::get_if<Issue>(&priced))
+      return *issue;
+    const auto &operations = std::get<PricedSteps>(priced);
+    if (fixed.empty())
+      fixed = operations.once.fixed;
+    for (Step &step : group.steps) {
+      step.builder->setSuffix(suffix);
+      machine.at[dataAt] = static_cast<double>(step.plans.front()->data);
+      auto nodes = step.builder->step(model, machine, operations, microbatches);
+      if (auto *issue = std::get_if<Issue>(&nodes))
+        return *issue;
+      for (const DegreePlan *one : step.plans)
+        steps[{one->tensor, one->data}] = std::get<StepNodes>(nodes);
+    }
+  }
+  if (!fixed.empty())
+    holdMachine(model, fixed);
+  model.labels.push_back({samplesOfReplica, "samples of a replica"});
+  model.labels.push_back({microbatches, "micro-batches in a step"});
+  StepNodes chosen;
+  for (NodeId StepNodes::*field :
+       {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
+        &StepNodes::microFlops, &StepNodes::updateFlops})
+    chosen.*field = joined(e, field);
+  if (auto issue = finishModel(model, chosen, microbatches, longest))
+    return *issue;
+  model.outputs[kMemory].text = "bytes in the memory of a device at the fullest moment";
+  model.outputs[kFlops].text = "floating-point operations of a step, of one device";
+  model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
+  model.planStep = plan.schedule.step.seconds().value;
+  return model;
+}
+
+std::optional<Issue> ClusterBuilder::compare(const LatencyModel &model) const {
+  size_t tensorAt = *model.argument("tensor_parallel"), dataAt = *model.argument("data_parallel");
+  for (const Group &group : groups)
+    for (const Step &step : group.steps)
+      for (const DegreePlan *one : step.plans) {
+        const WorkGraph &graph = one->plan.graph;
+        std::vector<double> at = model.initial();
+        at[kBatch] = static_cast<double>(graph.microbatch) *
+                     static_cast<double>(graph.microbatches) * static_cast<double>(one->data);
+        at[kMicrobatch] = static_cast<double>(graph.microbatch);
+        at[tensorAt] = static_cast<double>(one->tensor),
+        at[dataAt] = static_cast<double>(one->data);
+        LatencyEvaluation found = evaluate(model, at);
+        double step_ = one->plan.schedule.step.seconds().value;
+        auto differs = [](double a, double b) {
+          return !(std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)));
+        };
+        // Where the plan waits without need, the model does not.
+        bool wrong = found.status ||
+                     (step.builder->exact() ? differs(found.result.step, step_)
+                                            : found.result.step > step_ * (1 + 1e-12)) ||
+                     differs(found.result.memory, static_cast<double>(one->plan.memory.peak));
+        if (wrong)
+          return Issue{"A0707",
+                       fmt::format("at tensor_parallel {} and data_parallel {} the model says "
+                                   "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
+                                   one->tensor, one->data, found.result.step, found.result.memory,
+                                   step_, one->plan.memory.peak),
+                       {},
+                       {}};
+      }
+  return std::nullopt;
+}
+
+} // namespace accord

@@ -1,0 +1,231 @@
+#include "lib/latency/build/OperationFit.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+bool close(double a, double b) {
+  return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b));
+}
+} // namespace
+
+const std::vector<Loop> &OperationFit::Piece::domain(const WorkGraph &graph) const {
+  const Operation &op = graph.operations[id];
+  return part ? op.parts[*part].domain : op.domain;
+}
+int64_t OperationFit::Piece::flops(const WorkGraph &graph) const {
+  const Operation &op = graph.operations[id];
+  return part ? op.parts[*part].flops : op.flops;
+}
+double OperationFit::Piece::compute(const Costs &costs) const {
+  const OperationCost &cost = costs.operations[id];
+  return (part ? cost.parts[*part].compute : cost.compute).value;
+}
+
+OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &samples,
+                           const PolynomialFit &points, Expressions &nodes,
+                           const MachineNodes &machine, bool opaque)
+    : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine), opaque(opaque) {
+  std::vector<double> arguments = machine.at;
+  if (arguments.empty())
+    for (const LatencyArgument &argument : nodes.arguments())
+      arguments.push_back(argument.initial);
+  for (const LatencySample &s : samples) {
+    arguments[nodes[machine.microbatch].index] = static_cast<double>(s.microbatch);
+    arguments[nodes[machine.sequence].index] = static_cast<double>(s.sequence);
+    at.emplace_back(nodes, arguments);
+  }
+}
+
+Issue OperationFit::issue(OperationId id, const std::string &what) const {
+  const Operation &op = plan.graph.operations[id];
+  return {"A0707", fmt::format("operation '{}': {}", op.name, what), op.location, {}};
+}
+
+std::optional<Polynomial> OperationFit::polynomial(const std::vector<double> &values) const {
+  std::vector<int64_t> whole;
+  for (double value : values) {
+    if (std::fabs(value) > 9e18 || value != std::floor(value))
+      return std::nullopt;
+    whole.push_back(static_cast<int64_t>(value));
+  }
+  return points.through(whole);
+}
+
+template <typename Expected> bool OperationFit::agrees(NodeId seconds, Expected expected) {
+  for (size_t i = 0; i < samples.size(); ++i)
+    if (!close(at[i].real(seconds), expected(samples[i])))
+      return false;
+  return true;
+}
+
+NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperation &out) {
+  const OperationCost &cost = plan.costs.operations[piece.id];
+  auto compute = [&](const LatencySample &s) { return piece.compute(*s.costs); };
+  if (agrees(nodes.real(0), compute))
+    return nodes.real(0);
+  const Operation &op = plan.graph.operations[piece.id];
+  SymbolicOperation symbolic;
+  symbolic.operation = &op;
+  symbolic.kind = piece.part ? op.parts[*piece.part].kind : op.kind;
+  symbolic.tensors = piece.part ? &op.parts[*piece.part].tensors : &op.tensors;
+  symbolic.machine = &plan.machine;
+  symbolic.core = piece.part ? cost.parts[*piece.part].core : cost.core;
+  // Where either may be: as it was chosen for this operation.
+  std::optional<Machine> alone;
+  if (symbolic.core >= 0 && plan.machine.cores[static_cast<size_t>(symbolic.core)].either) {
+    alone = plan.machine;
+    alone->cores[static_cast<size_t>(symbolic.core)].oneEach =
+        heldInstances(plan.machine, cost, symbolic.core) == 1;
+    symbolic.machine = &*alone;
+  }
+  symbolic.flops = flops;
+  symbolic.clock = machine.clock;
+  std::string type = piece.part ? cost.parts[*piece.part].type : cost.type;
+  if (auto rate = machine.rates.find({symbolic.core, type.empty() ? op.type : type});
+      rate != machine.rates.end())
+    symbolic.rate = rate->second;
+  const std::vector<Loop> &domain = piece.domain(plan.graph);
+  for (size_t l = 0; l < domain.size(); ++l) {
+    std::vector<double> values;
+    for (const LatencySample &s : samples) {
+      const std::vector<Loop> &loops = piece.domain(*s.graph);
+      values.push_back(l < loops.size() ? static_cast<double>(std::max<int64_t>(loops[l].extent, 1))
+                                        : 0.5);
+    }
+    auto extent = polynomial(values);
+    if (!extent) {
+      symbolic.extents.clear();
+      break;
+    }
+    symbolic.extents.push_back(nodes.polynomial(*extent, machine.microbatch, machine.sequence));
+    symbolic.kinds.push_back(domain[l].kind);
+  }
+  for (unsigned stage = 0; stage < kCostFormStages; ++stage)
+    for (NodeId candidate : costForms(cost.model, symbolic, nodes, stage))
+      if (agrees(candidate, compute))
+        return candidate;
+  // Another cost model: a constant rate that it may have from anywhere.
+  const LatencySample &first = samples.front();
+  double seconds = piece.compute(*first.costs);
+  double rate = static_cast<double>(piece.flops(*first.graph)) / seconds;
+  NodeId constant = rate > 0 && std::isfinite(rate)
+                        ? nodes.divide(nodes.toReal(flops), nodes.real(rate))
+                        : nodes.real(seconds);
+  if (!agrees(constant, compute) && samples.size() == 1)
+    constant = nodes.real(seconds);
+  if (!agrees(constant, compute))
+    return kNoNode;
+  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of "
+                          "the machine",
+                          cost.model, op.name);
+  return constant;
+}
+
+NodeId OperationFit::transfer(OperationId id, size_t level) {
+  auto transferred = [&](const LatencySample &s) {
+    const auto &transfer = s.costs->operations[id].transfer;
+    return level < transfer.size() ? transfer[level].value : 0.0;
+  };
+  if (agrees(nodes.real(0), transferred))
+    return nodes.real(0);
+  std::vector<double> values;
+  for (const LatencySample &s : samples) {
+    const auto &bytes = s.costs->operations[id].bytes;
+    values.push_back(level < bytes.size() ? bytes[level].value : 0);
+  }
+  auto bytes = polynomial(values);
+  if (!bytes || machine.bandwidths[level] == kNoNode)
+    return kNoNode;
+  const Memory &memory = plan.machine.memories[level];
+  // What lies on the chip runs at its clock; device memory has one of its own.
+  NodeId clock = memory.kind == "dram" || memory.kind.empty() ? nodes.real(1) : machine.clock;
+  NodeId moved = nodes.toReal(nodes.polynomial(*bytes, machine.microbatch, machine.sequence));
+  for (double efficiency : {memory.efficiency, 1.0}) {
+    NodeId bandwidth = nodes.multiply(machine.bandwidths[level], nodes.real(efficiency));
+    NodeId seconds = nodes.divide(
+        nodes.add(nodes.real(memory.latency.value), nodes.divide(moved, bandwidth)), clock);
+    if (agrees(seconds, transferred))
+      return seconds;
+  }
+  return kNoNode;
+}
+
+NodeId OperationFit::exchange(OperationId id) {
+  std::vector<double> payloads;
+  for (const LatencySample &s : samples) {
+    const auto &exchange = s.graph->operations[id].exchange;
+    payloads.push_back(exchange ? static_cast<double>(exchange->payload) : 0.5);
+  }
+  auto payload = polynomial(payloads);
+  if (!payload || !machine.exchange)
+    return kNoNode;
+  if (payload->zero()) // nothing to exchange
+    return nodes.real(0);
+  return machine.exchange(
+      *plan.graph.operations[id].exchange,
+      nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
+}
+
+std::variant<PricedOperation, Issue> OperationFit::price(OperationId id) {
+  const Operation &op = plan.graph.operations[id];
+  const OperationCost &cost = plan.costs.operations[id];
+  PricedOperation out;
+  auto counted = [&](auto get) {
+    std::vector<int64_t> values;
+    for (const LatencySample &s : samples)
+      values.push_back(get(*s.graph));
+    return points.through(values);
+  };
+  auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
+  if (!flops)
+    return issue(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence "
+                     "(degree 2)");
+  out.flops = *flops;
+  auto time = [&](const LatencySample &s) { return s.costs->operations[id].time.value; };
+  std::vector<NodeId> terms;
+  std::map<int, NodeId> sums; // the parts of one core add up, the largest sum counts
+  bool known = true;
+  for (size_t i = 0; i < std::max<size_t>(op.parts.size(), 1) && known; ++i) {
+    Piece piece{id, op.parts.empty() ? std::nullopt : std::optional(i)};
+    auto own = counted([&](const WorkGraph &g) { return piece.flops(g); });
+    NodeId seconds =
+        own ? arithmetic(piece, nodes.polynomial(*own, machine.microbatch, machine.sequence), out)
+            : kNoNode;
+    known = seconds != kNoNode;
+    int core = piece.part ? cost.parts[i].core : cost.core;
+    auto [sum, fresh] = sums.try_emplace(core, seconds);
+    if (!fresh && known)
+      sum->second = nodes.add(sum->second, seconds);
+  }
+  for (auto [core, sum] : sums)
+    terms.push_back(sum);
+  for (size_t l = 0; known && l < plan.machine.memories.size(); ++l) {
+    terms.push_back(transfer(id, l));
+    known = terms.back() != kNoNode;
+  }
+  if (known && op.core == CoreKind::Network && op.exchange) {
+    terms.push_back(exchange(id));
+    known = terms.back() != kNoNode;
+  }
+  if (known) {
+    NodeId longest = nodes.maximum(terms);
+    for (NodeId candidate : totalForms(cost.model, longest, plan.machine.host.kernel.value, nodes))
+      if (agrees(candidate, time)) {
+        out.seconds = candidate;
+        return out;
+      }
+  }
+  if (!opaque)
+    return issue(id, fmt::format("cost model '{}' gives it a time that is no expression of its "
+                                 "size and the machine",
+                                 cost.model));
+  out.seconds = nodes.real(cost.time.value);
+  out.fixed = fmt::format(
+      "cost model '{}' gives operation '{}' a time that is no expression of the machine",
+      cost.model, op.name);
+  return out;
+}
+
+} // namespace accord

@@ -1,0 +1,76 @@
+// The time of one operation at any size, from what it costs at some.
+#pragma once
+#include "lib/latency/forms/Forms.h"
+#include "lib/support/Check.h"
+#include "lib/machine/model/Plan.h"
+#include <optional>
+#include <variant>
+
+namespace accord {
+
+/// The same training at another (microbatch, sequence).
+struct LatencySample {
+  int64_t microbatch, sequence;
+  const WorkGraph *graph;
+  const Costs *costs;
+};
+
+/// Nodes that all operations use, made once.
+struct MachineNodes {
+  /// Seconds of an exchange with this payload (a real, bytes); kNoNode if no expression gives it.
+  /// Empty where nothing is exchanged.
+  std::function<NodeId(const Exchange &, NodeId payload)> exchange;
+  /// All arguments where the samples stand, but for micro-batch and sequence; empty: the initial.
+  std::vector<double> at;
+  NodeId microbatch, sequence;
+  NodeId clock;
+  std::vector<NodeId> bandwidths;                      ///< by memory; kNoNode where none is stated
+  std::map<std::pair<int, std::string>, NodeId> rates; ///< by core and type
+};
+
+struct PricedOperation {
+  Polynomial flops;
+  NodeId seconds = kNoNode; ///< a real
+  /// Why its time does not follow the machine's clock and rates (a constant rate or time was
+  /// found); else empty.
+  std::string fixed;
+};
+
+class OperationFit {
+public:
+  /// `samples` stay where they are; `points` are theirs. `opaque`: where no expression gives a
+  /// time, take the plan's own as a constant.
+  OperationFit(const Plan &plan, const std::vector<LatencySample> &samples,
+               const PolynomialFit &points, Expressions &nodes, const MachineNodes &machine,
+               bool opaque);
+  /// Code A0707: FLOPs or a time that no expression gives at every sample.
+  std::variant<PricedOperation, Issue> price(OperationId id);
+
+private:
+  /// What is priced at one rate: an operation, or a part of a fused one.
+  struct Piece {
+    OperationId id;
+    std::optional<size_t> part;
+    const std::vector<Loop> &domain(const WorkGraph &graph) const;
+    int64_t flops(const WorkGraph &graph) const;
+    double compute(const Costs &costs) const;
+  };
+  std::optional<Polynomial> polynomial(const std::vector<double> &values) const;
+  /// Whether `seconds` is what `expected` says of every sample.
+  template <typename Expected> bool agrees(NodeId seconds, Expected expected);
+  NodeId arithmetic(const Piece &piece, NodeId flops, PricedOperation &out);
+  NodeId transfer(OperationId id, size_t level);
+  NodeId exchange(OperationId id);
+  /// In words, of the first sample that has another time.
+  Issue issue(OperationId id, const std::string &what) const;
+
+  const Plan &plan;
+  const std::vector<LatencySample> &samples;
+  const PolynomialFit &points;
+  Expressions &nodes;
+  const MachineNodes &machine;
+  bool opaque;
+  std::vector<Evaluation> at; ///< by sample
+};
+
+} // namespace accord

@@ -1,0 +1,265 @@
+#include "lib/latency/model/Polynomial.h"
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace accord {
+namespace {
+using Wide = __int128;
+
+Wide gcd(Wide a, Wide b) {
+  for (a = a < 0 ? -a : a, b = b < 0 ? -b : b; b;) {
+    // Nearly always small; a division of 128 bits takes many times as long.
+    constexpr Wide kSmall = Wide(1) << 63;
+    if (a < kSmall && b < kSmall)
+      return std::gcd(static_cast<int64_t>(a), static_cast<int64_t>(b));
+    Wide r = a % b;
+    a = b, b = r;
+  }
+  return a;
+}
+bool fits(Wide v) {
+  return v >= std::numeric_limits<int64_t>::min() && v <= std::numeric_limits<int64_t>::max();
+}
+
+/// An exact fraction; `valid` turns false for good once 128 bits did not suffice.
+struct Rational {
+  Wide n = 0, d = 1;
+  bool valid = true;
+
+  static Rational of(Wide n, Wide d, bool valid) {
+    if (!valid || d == 0)
+      return {0, 1, false};
+    if (d == 1)
+      return {n, 1, true};
+    Wide g = gcd(n, d);
+    if (d < 0)
+      g = -g;
+    return {n / g, d / g, true};
+  }
+  friend Rational operator*(const Rational &a, const Rational &b) {
+    // Crosswise first: keeps the products small.
+    Rational x = of(a.n, b.d, a.valid), y = of(b.n, a.d, b.valid);
+    Wide n = 0, d = 1;
+    bool overflow = __builtin_mul_overflow(x.n, y.n, &n) || __builtin_mul_overflow(x.d, y.d, &d);
+    return of(n, d, x.valid && y.valid && !overflow);
+  }
+  friend Rational operator/(const Rational &a, const Rational &b) {
+    return a * Rational{b.n < 0 ? -b.d : b.d, b.n < 0 ? -b.n : b.n, b.valid && b.n != 0};
+  }
+  friend Rational operator-(const Rational &a, const Rational &b) {
+    Wide g = gcd(a.d, b.d), x = 0, y = 0, n = 0, d = 1;
+    bool overflow =
+        __builtin_mul_overflow(a.n, b.d / g, &x) || __builtin_mul_overflow(b.n, a.d / g, &y);
+    overflow =
+        overflow || __builtin_sub_overflow(x, y, &n) || __builtin_mul_overflow(a.d, b.d / g, &d);
+    return of(n, d, a.valid && b.valid && !overflow);
+  }
+};
+
+/// Monomials in order of degree, so that the first ones that explain the samples win.
+struct Monomial {
+  unsigned b, s;
+};
+constexpr Monomial kMonomials[] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}};
+
+Wide power(const Monomial &m, const PolynomialFit::Point &at) {
+  Wide v = 1;
+  for (unsigned i = 0; i < m.b; ++i)
+    v *= at.B;
+  for (unsigned j = 0; j < m.s; ++j)
+    v *= at.S;
+  return v;
+}
+} // namespace
+
+Polynomial Polynomial::constant(int64_t value) {
+  Polynomial p;
+  p.c[0][0] = value;
+  return p;
+}
+
+bool Polynomial::zero() const { return c == Polynomial{}.c; }
+
+double Polynomial::operator()(double B, double S) const {
+  double sum = 0;
+  bool any = false;
+  for (unsigned i = 0; i < kB; ++i) {
+    const auto &k = c[i];
+    if (k == std::array<int64_t, kS>{})
+      continue;
+    double inner = static_cast<double>(k[0]);
+    if (k[2])
+      inner = inner + S * (static_cast<double>(k[1]) + S * static_cast<double>(k[2]));
+    else if (k[1])
+      inner = inner + S * static_cast<double>(k[1]);
+    double term = i ? B * inner : inner;
+    sum = any ? sum + term : term;
+    any = true;
+  }
+  return denominator == 1 ? sum : sum / static_cast<double>(denominator);
+}
+
+std::string Polynomial::code() const {
+  auto number = [](int64_t v) { return std::to_string(v) + ".0"; };
+  std::string sum;
+  for (unsigned i = 0; i < kB; ++i) {
+    const auto &k = c[i];
+    if (k == std::array<int64_t, kS>{})
+      continue;
+    std::string high = k[2]   ? "S * (" + number(k[1]) + " + S * " + number(k[2]) + ")"
+                       : k[1] ? "S * " + number(k[1])
+                              : "";
+    if (k[2] && !k[1])
+      high = "S * (S * " + number(k[2]) + ")";
+    std::string inner = high.empty() ? number(k[0]) : k[0] ? number(k[0]) + " + " + high : high;
+    std::string term = i ? "B * (" + inner + ")" : inner;
+    sum += sum.empty() ? term : " + " + term;
+  }
+  if (sum.empty())
+    return "0.0";
+  return denominator == 1 ? sum : "(" + sum + ") / " + number(denominator);
+}
+
+std::string Polynomial::text() const {
+  std::string sum;
+  for (unsigned i = kB; i-- > 0;)
+    for (unsigned j = kS; j-- > 0;) {
+      if (!c[i][j])
+        continue;
+      std::string term = std::to_string(c[i][j]);
+      term += i ? "*B" : "";
+      term += j == 2 ? "*S^2" : j == 1 ? "*S" : "";
+      sum += sum.empty() ? term : " + " + term;
+    }
+  if (sum.empty())
+    return "0";
+  return denominator == 1 ? sum : "(" + sum + ")/" + std::to_string(denominator);
+}
+
+std::optional<Polynomial> add(const Polynomial &a, const Polynomial &b, int64_t times) {
+  Wide g = gcd(a.denominator, b.denominator);
+  Wide scaleA = b.denominator / g, scaleB = Wide(a.denominator / g) * times,
+       d = Wide(a.denominator) * scaleA;
+  Polynomial sum;
+  if (!fits(d) || !fits(scaleB))
+    return std::nullopt;
+  sum.denominator = static_cast<int64_t>(d);
+  for (unsigned i = 0; i < Polynomial::kB; ++i)
+    for (unsigned j = 0; j < Polynomial::kS; ++j) {
+      Wide v;
+      if (__builtin_add_overflow(a.c[i][j] * scaleA, b.c[i][j] * scaleB, &v) || !fits(v))
+        return std::nullopt;
+      sum.c[i][j] = static_cast<int64_t>(v);
+    }
+  return sum;
+}
+
+bool dominated(const Polynomial &a, const Polynomial &b) {
+  for (unsigned i = 0; i < Polynomial::kB; ++i)
+    for (unsigned j = 0; j < Polynomial::kS; ++j)
+      if (Wide(a.c[i][j]) * b.denominator > Wide(b.c[i][j]) * a.denominator)
+        return false;
+  return true;
+}
+
+PolynomialFit::PolynomialFit(std::vector<Point> at) : points(std::move(at)) {
+  for (unsigned terms = 1; terms <= std::size(kMonomials); ++terms) {
+    std::optional<Solution> solution = solve(terms);
+    if (!solution)
+      break;
+    solutions.push_back(std::move(*solution));
+  }
+}
+
+std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) const {
+  // Elimination to reduced echelon form; beside its coefficients each row carries what it is made
+  // of in terms of the samples kept so far.
+  Solution result;
+  std::vector<std::vector<Rational>> rows;
+  for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {
+    std::vector<Rational> row(2 * terms);
+    for (unsigned t = 0; t < terms; ++t)
+      row[t] = {power(kMonomials[t], points[i]), 1};
+    row[terms + rows.size()] = {1, 1};
+    auto eliminate = [](std::vector<Rational> &from, const std::vector<Rational> &row,
+                        unsigned pivot) {
+      Rational factor = from[pivot];
+      if (factor.n != 0)
+        for (size_t t = 0; t < from.size(); ++t)
+          from[t] = from[t] - factor * row[t];
+    };
+    for (size_t r = 0; r < rows.size(); ++r)
+      eliminate(row, rows[r], result.monomials[r]);
+    unsigned pivot = 0;
+    while (pivot < terms && row[pivot].n == 0 && row[pivot].valid)
+      ++pivot;
+    if (pivot == terms)
+      continue; // depends on the samples before: a check
+    Rational lead = row[pivot];
+    for (Rational &x : row)
+      x = x / lead;
+    for (auto &other : rows)
+      eliminate(other, row, pivot);
+    rows.push_back(std::move(row));
+    result.monomials.push_back(pivot);
+    result.samples.push_back(i);
+  }
+  auto weight = [&](size_t k, size_t i) { return rows[k][terms + i]; };
+  for (size_t k = 0; k < rows.size(); ++k)
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Rational w = weight(k, i);
+      if (!w.valid || __builtin_mul_overflow(result.denominator, w.d / gcd(result.denominator, w.d),
+                                             &result.denominator))
+        return std::nullopt;
+    }
+  for (size_t k = 0; k < rows.size(); ++k) {
+    auto &line = result.matrix.emplace_back();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Rational w = weight(k, i);
+      if (__builtin_mul_overflow(w.n, result.denominator / w.d, &line.emplace_back()))
+        return std::nullopt;
+    }
+  }
+  return result;
+}
+
+std::optional<Polynomial> PolynomialFit::through(llvm::ArrayRef<int64_t> values) const {
+  auto accumulate = [](Wide a, Wide b, Wide &sum) {
+    Wide product;
+    return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(sum, product, &sum);
+  };
+  for (const Solution &s : solutions) {
+    std::array<Wide, std::size(kMonomials)> coefficients{}; // times the denominator
+    bool holds = true;
+    for (size_t k = 0; k < s.monomials.size(); ++k)
+      for (size_t i = 0; i < s.samples.size(); ++i)
+        holds =
+            holds && accumulate(s.matrix[k][i], values[s.samples[i]], coefficients[s.monomials[k]]);
+    for (size_t i = 0; holds && i < points.size(); ++i) {
+      Wide sum = 0;
+      for (unsigned t : s.monomials)
+        holds = holds && accumulate(coefficients[t], power(kMonomials[t], points[i]), sum);
+      holds = holds && sum == s.denominator * values[i];
+    }
+    if (!holds)
+      continue;
+    Wide common = s.denominator;
+    for (Wide c : coefficients)
+      common = gcd(common, c);
+    Polynomial p;
+    if (!fits(s.denominator / common))
+      return std::nullopt;
+    p.denominator = static_cast<int64_t>(s.denominator / common);
+    for (unsigned t : s.monomials) {
+      Wide c = coefficients[t] / common;
+      if (!fits(c))
+        return std::nullopt;
+      p.c[kMonomials[t].b][kMonomials[t].s] = static_cast<int64_t>(c);
+    }
+    return p;
+  }
+  return std::nullopt;
+}
+
+} // namespace accord

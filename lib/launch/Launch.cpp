@@ -1,0 +1,227 @@
+#include "lib/launch/Launch.h"
+#include "lib/placement/output/PlacementFigures.h"
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+constexpr int kPort = kRendezvousPort;
+
+std::string jobName(const std::string &text) {
+  std::string out;
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    bool kept = u < 128 && std::isalnum(u);
+    if (kept)
+      out += static_cast<char>(std::tolower(u));
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  static const std::set<std::string> values{"true", "false", "null", "yes", "no",
+                                            "on",   "off",   "y",    "n"}; // of YAML, not text
+  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])) || values.count(out))
+    out = "train-" + out;
+  out = out.substr(0, 50); // a pod's name has its index besides, and at most 63 characters
+  while (!out.empty() && out.back() == '-')
+    out.pop_back();
+  return out;
+}
+
+std::string exports(const LaunchShape &shape) {
+  std::string text;
+  for (const auto &[key, value] : shape.environment)
+    text += fmt::format("export {}=\"{}\"\n", key, value);
+  return text;
+}
+
+std::string torchrun(const LaunchShape &shape) {
+  return fmt::format("torchrun --nnodes={} --nproc-per-node={} --node-rank=\"$NODE_RANK\" \\\n"
+                     "  --master-addr=\"$MASTER_ADDR\" --master-port=\"$MASTER_PORT\"",
+                     shape.nodes, shape.perNode);
+}
+
+std::string whereToMeet(const LaunchShape &shape) {
+  return fmt::format("# Ranks follow the order of the servers, because the plan does: hence "
+                     "numbers, not discovery.\n"
+                     ": \"${{NODE_RANK:=${{SLURM_NODEID:-{}}}}}\"\n"
+                     ": \"${{NODE_RANK:?number of this server, from 0 to {}}}\"\n"
+                     ": \"${{MASTER_ADDR{}}}\"\n"
+                     ": \"${{MASTER_PORT:={}}}\"\n",
+                     shape.nodes == 1 ? "0" : "", shape.nodes - 1,
+                     shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kPort);
+}
+
+std::string torchrunText(const LaunchShape &shape) {
+  return fmt::format("#!/usr/bin/env bash\n# {}\n"
+                     "# Run on each of {} servers with {} devices: "
+                     "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
+                     "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
+                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exports(shape),
+                     torchrun(shape));
+}
+
+std::string megatronText(const LaunchShape &shape, const MegatronArguments &megatron) {
+  std::string arguments, remarks;
+  for (const std::string &argument : megatron.arguments)
+    arguments += "  " + argument + "\n";
+  for (const std::string &remark : megatron.remarks)
+    remarks += "# " + harmless(remark) + "\n";
+  return fmt::format(
+      "#!/usr/bin/env bash\n# {}\n"
+      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
+      "MEGATRON=/path ./megatron.sh ARGUMENTS\n"
+      "# ARGUMENTS are those that the plan does not decide: data, learning rate, "
+      "length of the run.\n"
+      "{}set -euo pipefail\n"
+      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
+      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
+      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+      "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+      "\"${{arguments[@]}}\" \"$@\"\n",
+      shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exports(shape),
+      arguments, torchrun(shape));
+}
+
+std::string slurmText(const LaunchShape &shape) {
+  std::string inner = fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
+                                  "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
+                                  "--master-port=\"$MASTER_PORT\" \"$@\"",
+                                  shape.nodes, shape.perNode);
+  return fmt::format("#!/usr/bin/env bash\n"
+                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
+                     "#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n"
+                     "# {}\n# sbatch slurm.sh train.py ARGUMENTS\n"
+                     "set -euo pipefail\n"
+                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}"
+                     "# One torchrun on each server; each variable is that of its server.\n"
+                     "# shellcheck disable=SC2016\n"
+                     "srun --kill-on-bad-exit=1 bash -c '{}' torchrun \"$@\"\n",
+                     shape.job, shape.nodes, shape.perNode, shape.title, kPort, exports(shape),
+                     inner);
+}
+
+} // namespace
+
+std::string harmless(const std::string &text) {
+  std::string out;
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    out += u < 128 && (std::isalnum(u) ||
+                       std::string_view(" _-.,:;()[]+*/%=|'").find(c) != std::string_view::npos)
+               ? c
+               : '_';
+  }
+  return out;
+}
+
+std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool severalKinds) {
+  auto cannot = [&](std::string why) { return Issue{"A0955", std::move(why), plan.location, {}}; };
+  if (!plan.result.plan)
+    return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
+  const PlacementProblem &problem = plan.problem;
+  const Placement &placement = *plan.result.plan;
+  size_t groups = placement.stages.size() / static_cast<size_t>(placement.chunks);
+  LaunchShape shape;
+  const PlacementProblem::Form &first = problem.forms[placement.stages[0].form];
+  std::string tensor, data, sequence, zero, layers, stageRanks;
+  std::vector<int64_t> used(problem.kinds.size()), within; // devices by kind, and before each group
+  bool same = true;
+  for (size_t s = 0; s < placement.stages.size(); ++s) {
+    const PlacementProblem::Form &form = problem.forms[placement.stages[s].form];
+    if (form.kind != first.kind && !severalKinds)
+      return cannot(fmt::format("stages are on '{}' and '{}': one launch starts servers of one "
+                                "kind (JobSets of Kubernetes have several)",
+                                problem.kinds[first.kind].name, problem.kinds[form.kind].name));
+    layers += fmt::format("{}{}", s ? " " : "", placement.stages[s].layers.size());
+    if (s >= groups)
+      continue;
+    same &= placement.stages[s].form == placement.stages[0].form;
+    within.push_back(used[form.kind]);
+    used[form.kind] += form.devices();
+    tensor += fmt::format("{}{}", s ? " " : "", form.tensor);
+    data += fmt::format("{}{}", s ? " " : "", form.data);
+    sequence += fmt::format("{}{}", s ? " " : "", form.sequence ? 1 : 0);
+    zero += fmt::format("{}{}", s ? " " : "", form.zero);
+  }
+  std::vector<int64_t> before(problem.kinds.size()); // ranks of other kinds
+  int64_t ranks = 0;
+  for (size_t k = 0; k < used.size(); ++k) {
+    before[k] = ranks;
+    ranks += used[k];
+    if (used[k] == 0)
+      continue;
+    int64_t perServer = problem.kinds[k].perServer, perNode = std::min(used[k], perServer);
+    if (used[k] % perNode != 0)
+      return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many "
+                                "on each server",
+                                used[k], perServer));
+    shape.pools.push_back({problem.kinds[k].name, used[k] / perNode, perNode});
+    shape.nodes += used[k] / perNode;
+  }
+  shape.perNode = shape.pools.front().perNode;
+  for (size_t g = 0; g < groups; ++g)
+    stageRanks += fmt::format("{}{}", g ? " " : "",
+                              before[problem.forms[placement.stages[g].form].kind] + within[g]);
+  shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
+  shape.title = harmless(fmt::format("{} on {}: {}; accord {}", plan.model, plan.cluster,
+                                     degreesText(problem, placement), plan.version));
+  auto one = [&](const std::string &all) { return same ? all.substr(0, all.find(' ')) : all; };
+  shape.environment = {{"ACCORD_TENSOR_PARALLEL", one(tensor)},
+                       {"ACCORD_PIPELINE_PARALLEL", std::to_string(groups)},
+                       {"ACCORD_DATA_PARALLEL", one(data)},
+                       {"ACCORD_SEQUENCE_PARALLEL", one(sequence)},
+                       {"ACCORD_ZERO", one(zero)},
+                       {"ACCORD_MICROBATCH", std::to_string(first.microbatch)},
+                       {"ACCORD_MICROBATCHES", std::to_string(placement.microbatches)},
+                       {"ACCORD_GLOBAL_BATCH", std::to_string(problem.batch)},
+                       {"ACCORD_SCHEDULE", name(placement.schedule)},
+                       {"ACCORD_CHUNKS", std::to_string(placement.chunks)},
+                       {"ACCORD_STAGE_LAYERS", layers}};
+  if (shape.pools.size() > 1) // ranks of a kind follow those of another, whatever the stages
+    shape.environment.push_back({"ACCORD_STAGE_RANKS", stageRanks});
+  // What is said only where it is not as usual.
+  auto also = [&](bool is, const char *variable, std::string value) {
+    if (same && is)
+      shape.environment.push_back({variable, std::move(value)});
+  };
+  also(first.order != PlacementProblem::RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER",
+       name(first.order));
+  also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expert));
+  also(first.tables != PlacementProblem::Tables::Whole, "ACCORD_TABLE_PARALLEL",
+       name(first.tables));
+  also(first.ringOverlap, "ACCORD_TENSOR_OVERLAP", "ring");
+  also(first.hostStates || first.hostWeights, "ACCORD_OFFLOAD",
+       first.hostStates && first.hostWeights ? "optimizer weights"
+       : first.hostStates                    ? "optimizer"
+                                             : "weights");
+  return shape;
+}
+
+std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
+                                            const LaunchOptions &options) {
+  bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
+  auto made = launchShape(plan, jobset);
+  if (auto *issue = std::get_if<Issue>(&made))
+    return *issue;
+  const auto &shape = std::get<LaunchShape>(made);
+  switch (launcher) {
+  case Launcher::Torchrun:
+    return torchrunText(shape);
+  case Launcher::Slurm:
+    return slurmText(shape);
+  case Launcher::Kubernetes:
+    return kubernetesText(shape, options);
+  case Launcher::Megatron:
+    break;
+  }
+  auto megatron = megatronArguments(plan);
+  if (auto *issue = std::get_if<Issue>(&megatron))
+    return *issue;
+  return megatronText(shape, std::get<MegatronArguments>(megatron));
+}
+
+} // namespace accord

@@ -1,0 +1,71 @@
+// Scripts and manifests that start a placement: `accord emit BACKEND DIR`.
+#pragma once
+#include "lib/placement/problem/PlacementPlan.h"
+#include <map>
+#include <variant>
+
+namespace accord {
+
+enum class Launcher : uint8_t {
+  Torchrun,  ///< a shell script, run on each server
+  Megatron,  ///< the same with the arguments of Megatron-LM's pretrain_gpt.py
+  Slurm,     ///< a batch script
+  Kubernetes ///< a manifest, as YAML
+};
+
+/// Which objects start a plan on Kubernetes.
+enum class KubernetesKind : uint8_t {
+  Job,     ///< a headless Service and an indexed Job, which every cluster knows
+  JobSet,  ///< jobset.x-k8s.io/v1alpha2: a replicated job for each kind of devices
+  TrainJob ///< trainer.kubeflow.org/v1alpha1: of a runtime that says how torchrun is started
+};
+
+struct LaunchOptions {
+  std::string script; ///< of the training, in the container; Kubernetes alone
+  std::string image;  ///< Kubernetes alone; empty: a line that has to be filled in
+  std::string resource = "nvidia.com/gpu"; ///< what Kubernetes calls a device
+  KubernetesKind kind = KubernetesKind::Job;
+  std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
+  std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
+};
+
+/// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a
+/// row, then replicas, then stages. What the backend cannot express and without which the step is
+/// another one or does not fit is refused, with what it is (A0955); what is only performance stands
+/// in a comment. A0956 where there is no plan. What the plan does not know (sizes of the model) has
+/// to be given in variables, named when they are missing.
+std::variant<std::string, Issue> launchText(const PlacementPlan &plan, Launcher launcher,
+                                            const LaunchOptions &options = {});
+
+/// What every launcher needs.
+struct LaunchShape {
+  /// Servers of one kind of devices; ranks of a pool follow those of the one before it.
+  struct Pool {
+    std::string name;
+    int64_t nodes = 1, perNode = 1;
+  };
+  std::vector<Pool> pools;
+  int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
+  std::string job;   ///< letters, digits, "-", starts with a letter: fit for every backend
+  std::string title; ///< "gpt3 on selene: tensor 8, …", on one line
+  std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
+};
+/// Several kinds are refused unless asked for.
+std::variant<LaunchShape, Issue> launchShape(const PlacementPlan &plan, bool severalKinds = false);
+
+constexpr int kRendezvousPort = 29500;
+std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options);
+
+/// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers
+/// are cut between the equal blocks of the longest run; what stands before them is the embedding,
+/// what stands behind them the head.
+struct MegatronArguments {
+  std::vector<std::string> arguments;
+  std::vector<std::string> remarks;
+};
+std::variant<MegatronArguments, Issue> megatronArguments(const PlacementPlan &plan);
+
+/// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
+std::string harmless(const std::string &text);
+
+} // namespace accord

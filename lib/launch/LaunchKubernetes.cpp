@@ -1,0 +1,179 @@
+// Manifests of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow.
+#include "lib/launch/Launch.h"
+#include <cctype>
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+namespace {
+
+/// A YAML string in double quotes; `text` is harmless but for quotes and backslashes.
+std::string quoted(const std::string &text) {
+  std::string out = "\"";
+  for (char c : text)
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else
+      out += static_cast<unsigned char>(c) < 32 || c == 127 ? '_' : c;
+  return out + "\"";
+}
+
+std::string indented(const std::string &text, size_t by) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    out += std::string(by, ' ') + text.substr(at, end + 1 - at);
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Fits into names and labels: lower case letters, digits and "-", with a letter first.
+std::string labelOf(const std::string &text, size_t most) {
+  std::string out;
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    if (u < 128 && std::isalnum(u))
+      out += static_cast<char>(std::tolower(u));
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  if (out.empty() || !std::isalpha(static_cast<unsigned char>(out[0])))
+    out = "d-" + out;
+  out = out.substr(0, most);
+  while (out.back() == '-')
+    out.pop_back();
+  return out;
+}
+
+std::string imageOf(const LaunchOptions &options) {
+  return options.image.empty() ? "\"\" # FILL IN: an image with torchrun and the training script"
+                               : quoted(options.image);
+}
+std::string scriptOf(const LaunchOptions &options) {
+  return options.script.empty() ? "\"train.py\" # FILL IN: the training script and its arguments"
+                                : quoted(options.script);
+}
+std::string environmentOf(const LaunchShape &shape) {
+  std::string text;
+  for (const auto &[key, value] : shape.environment)
+    text += fmt::format("- name: {}\n  value: {}\n", key, quoted(value));
+  return text;
+}
+
+/// The specification of an indexed Job: a pod for each server of the pool, the first of which has
+/// the rank `first`.
+std::string jobSpec(const LaunchShape &shape, const LaunchOptions &options,
+                    const LaunchShape::Pool &pool, int64_t first, const std::string &master,
+                    const std::string &subdomain, const std::string &selector) {
+  std::string rank = "$(NODE_RANK)", command = "command: [\"torchrun\"]\nargs:\n", begin;
+  if (first > 0) { // a shell adds it up; the second $ keeps Kubernetes from it
+    command = "command: [\"sh\", \"-c\", \"exec torchrun --node-rank=$$((NODE_RANK + " +
+              std::to_string(first) + ")) \\\"$@\\\"\", \"torchrun\"]\nargs:\n";
+  } else {
+    begin = fmt::format("  - \"--node-rank={}\"\n", rank);
+  }
+  std::string container = fmt::format(
+      "image: {image}\n{command}"
+      "  - \"--nnodes={nodes}\"\n  - \"--nproc-per-node={perNode}\"\n{begin}"
+      "  - \"--master-addr={master}\"\n  - \"--master-port={port}\"\n  - {script}\n"
+      "env:\n  - name: NODE_RANK\n    valueFrom:\n      fieldRef:\n"
+      "        fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']\n"
+      "{environment}resources:\n  limits:\n    {resource}: {perNode}\n"
+      "volumeMounts:\n  - name: shared-memory\n    mountPath: /dev/shm\n",
+      fmt::arg("image", imageOf(options)), fmt::arg("command", command),
+      fmt::arg("nodes", shape.nodes), fmt::arg("perNode", pool.perNode), fmt::arg("begin", begin),
+      fmt::arg("master", master), fmt::arg("port", kRendezvousPort),
+      fmt::arg("script", scriptOf(options)),
+      fmt::arg("environment", indented(environmentOf(shape), 2)),
+      fmt::arg("resource", quoted(options.resource)));
+  return fmt::format("completionMode: Indexed\ncompletions: {0}\nparallelism: {0}\n"
+                     "backoffLimit: 0\ntemplate:\n{1}  spec:\n{2}{3}    restartPolicy: Never\n"
+                     "    containers:\n      - name: train\n{4}"
+                     "    volumes:\n      - name: shared-memory\n        emptyDir:\n"
+                     "          medium: Memory\n",
+                     pool.nodes,
+                     subdomain.empty() ? ""
+                                       : fmt::format("  metadata:\n    labels:\n"
+                                                     "      app.kubernetes.io/instance: {}\n",
+                                                     subdomain),
+                     subdomain.empty() ? "" : fmt::format("    subdomain: {}\n", subdomain),
+                     selector.empty() ? "" : fmt::format("    nodeSelector:\n      {}\n", selector),
+                     indented(container, 8));
+}
+
+std::string jobText(const LaunchShape &shape, const LaunchOptions &options) {
+  return fmt::format(
+      "apiVersion: v1\nkind: Service\nmetadata:\n  name: {job}\nspec:\n"
+      "  clusterIP: None\n  publishNotReadyAddresses: true\n  selector:\n"
+      "    app.kubernetes.io/instance: {job}\n  ports:\n    - name: rendezvous\n"
+      "      port: {port}\n---\n"
+      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {job}\nspec:\n{spec}",
+      fmt::arg("job", shape.job), fmt::arg("port", kRendezvousPort),
+      fmt::arg("spec", indented(jobSpec(shape, options, shape.pools.front(), 0,
+                                        shape.job + "-0." + shape.job, shape.job, ""),
+                                2)));
+}
+
+/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters,
+/// and a pod's has its index and six more behind.
+std::string jobSetText(const LaunchShape &shape, const LaunchOptions &options) {
+  std::string job = labelOf(shape.job, 30), replicated, master;
+  std::set<std::string> taken;
+  int64_t first = 0;
+  for (const LaunchShape::Pool &pool : shape.pools) {
+    bool several = shape.pools.size() > 1;
+    std::string name = several ? labelOf(pool.name, 15) : "server", selector;
+    if (!taken.insert(name).second)
+      taken.insert(name = labelOf(name, 11) + "-" + std::to_string(taken.size()));
+    if (master.empty())
+      master = fmt::format("{0}-{1}-0-0.{0}", job, name);
+    if (several)
+      selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(labelOf(pool.name, 63)));
+    replicated +=
+        fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
+                    indented(jobSpec(shape, options, pool, first, master, "", selector), 6));
+    first += pool.nodes;
+  }
+  std::string labels;
+  if (shape.pools.size() > 1)
+    for (const LaunchShape::Pool &pool : shape.pools)
+      labels += fmt::format("# kubectl label node SERVER {}={}\n", harmless(options.nodeLabel),
+                            labelOf(pool.name, 63));
+  return fmt::format("{}apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n"
+                     "  name: {}\nspec:\n  network:\n    enableDNSHostnames: true\n"
+                     "    subdomain: {}\n    publishNotReadyAddresses: true\n"
+                     "  failurePolicy:\n    maxRestarts: 0\n"
+                     "  successPolicy:\n    operator: All\n  replicatedJobs:\n{}",
+                     labels, job, job, indented(replicated, 4));
+}
+
+std::string trainJobText(const LaunchShape &shape, const LaunchOptions &options) {
+  return fmt::format("# The runtime '{comment}' numbers servers, says where they meet and gives "
+                     "containers their /dev/shm.\n"
+                     "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n"
+                     "  name: {job}\nspec:\n  runtimeRef:\n    name: {runtime}\n"
+                     "    kind: ClusterTrainingRuntime\n    apiGroup: trainer.kubeflow.org\n"
+                     "  trainer:\n    image: {image}\n    command: [\"torchrun\"]\n    args:\n"
+                     "      - {script}\n    numNodes: {nodes}\n    numProcPerNode: {perNode}\n"
+                     "    env:\n{environment}    resourcesPerNode:\n      limits:\n"
+                     "        {resource}: {perNode}\n",
+                     fmt::arg("comment", harmless(options.runtime)),
+                     fmt::arg("job", labelOf(shape.job, 30)),
+                     fmt::arg("runtime", quoted(options.runtime)),
+                     fmt::arg("image", imageOf(options)), fmt::arg("script", scriptOf(options)),
+                     fmt::arg("nodes", shape.nodes), fmt::arg("perNode", shape.perNode),
+                     fmt::arg("environment", indented(environmentOf(shape), 6)),
+                     fmt::arg("resource", quoted(options.resource)));
+}
+
+} // namespace
+
+std::string kubernetesText(const LaunchShape &shape, const LaunchOptions &options) {
+  std::string text = options.kind == KubernetesKind::JobSet     ? jobSetText(shape, options)
+                     : options.kind == KubernetesKind::TrainJob ? trainJobText(shape, options)
+                                                                : jobText(shape, options);
+  return fmt::format("# {}\n# kubectl apply -f FILE\n{}", shape.title, text);
+}
+
+} // namespace accord

@@ -1,0 +1,251 @@
+// A plan in the words of Megatron-LM: what it can say, and what it cannot.
+#include "lib/launch/Launch.h"
+#include "lib/placement/output/PlacementFigures.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using Id = PlacementProblem::Id;
+
+class Megatron {
+public:
+  explicit Megatron(const PlacementPlan &plan)
+      : problem(plan.problem), plan(plan), placement(*plan.result.plan),
+        groups(placement.stages.size() / static_cast<size_t>(placement.chunks)) {}
+
+  std::variant<MegatronArguments, Issue> run() {
+    if (auto why = schedule())
+      return cannot(*why);
+    if (auto why = forms())
+      return cannot(*why);
+    if (auto why = layers())
+      return cannot(*why);
+    recompute();
+    model();
+    return std::move(out);
+  }
+
+private:
+  Issue cannot(std::string why) const {
+    return {"A0955", "Megatron-LM " + std::move(why), plan.location, {}};
+  }
+  void add(std::string argument) { out.arguments.push_back(std::move(argument)); }
+
+  std::optional<std::string> schedule() const {
+    if (groups == 1 || placement.schedule == PipelineSchedule::OneFOneB ||
+        placement.schedule == PipelineSchedule::Interleaved)
+      return std::nullopt;
+    return fmt::format("has no schedule {}: it runs 1F1B, plain or interleaved",
+                       name(placement.schedule));
+  }
+
+  std::optional<std::string> forms() {
+    const PlacementProblem::Form &form = problem.forms[placement.stages[0].form];
+    for (size_t s = 1; s < groups; ++s)
+      if (placement.stages[s].form != placement.stages[0].form)
+        return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
+                           "another form than stage 0",
+                           s);
+    if (form.zero > 1)
+      return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
+                         "has ZeRO {}",
+                         form.zero);
+    if (form.hostWeights)
+      return "keeps weights on the devices; the plan has them on the host";
+    if (form.tables != PlacementProblem::Tables::Whole)
+      return "does not divide embedding tables among replicas";
+    for (const PlacedStage &stage : placement.stages)
+      for (size_t i = 0; i < stage.layers.size(); ++i)
+        if (problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].hostKept > 0)
+          return "keeps activations on the devices; the plan has some on the host";
+    add(fmt::format("--tensor-model-parallel-size {}", form.tensor));
+    if (form.order == PlacementProblem::RankOrder::TensorPipelineData)
+      add("--use-tp-pp-dp-mapping");
+    if (form.expert > 1)
+      add(fmt::format("--expert-model-parallel-size {}", form.expert));
+    if (form.ringOverlap)
+      add("--tp-comm-overlap");
+    if (form.hostStates)
+      add("--optimizer-cpu-offload");
+    add(fmt::format("--pipeline-model-parallel-size {}", groups));
+    if (form.sequence && form.tensor > 1)
+      add("--sequence-parallel");
+    add(fmt::format("--micro-batch-size {}", form.microbatch));
+    add(fmt::format("--global-batch-size {}", problem.batch));
+    if (form.zero == 1)
+      add("--use-distributed-optimizer");
+    if (form.data > 1) // the plan hides the exchange behind the backward pass
+      add("--overlap-grad-reduce");
+    if (form.data > 1 && form.zero == 1)
+      add("--overlap-param-gather");
+    return std::nullopt;
+  }
+
+  /// The blocks: the longest run of layers of one class.
+  void findBlocks() {
+    for (Id i = 0; i < problem.layers.size();) {
+      Id end = i + 1;
+      while (end < problem.layers.size() && problem.layers[end].of == problem.layers[i].of)
+        ++end;
+      if (end - i > last - first)
+        first = i, last = end;
+      i = end;
+    }
+  }
+
+  std::optional<std::string> layers() {
+    findBlocks();
+    std::vector<int64_t> blocks;
+    for (size_t s = 0; s < placement.stages.size(); ++s) {
+      const std::vector<Id> &all = placement.stages[s].layers;
+      if (all.back() - all.front() + 1 != all.size())
+        return fmt::format("gives each stage layers in a row; stage {} has others between", s);
+      if (all.front() < first && s > 0)
+        return fmt::format("has all that stands before the blocks in stage 0; '{}' is in stage {}",
+                           problem.layers[all.front()].name, s);
+      if (all.back() >= last && s + 1 < placement.stages.size())
+        return fmt::format("has all that stands behind the blocks in the last stage; '{}' is in "
+                           "stage {}",
+                           problem.layers[all.back()].name, s);
+      blocks.push_back(static_cast<int64_t>(
+          std::count_if(all.begin(), all.end(), [&](Id i) { return i >= first && i < last; })));
+    }
+    if (last - first < placement.stages.size())
+      return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages",
+                         last - first, placement.stages.size());
+    add(fmt::format("--num-layers {}", last - first));
+    cut(blocks);
+    return std::nullopt;
+  }
+
+  void cut(const std::vector<int64_t> &blocks) {
+    bool interleaved = placement.chunks > 1;
+    bool even =
+        std::all_of(blocks.begin(), blocks.end(), [&](int64_t n) { return n == blocks.front(); });
+    if (even && interleaved)
+      return add(fmt::format("--num-layers-per-virtual-pipeline-stage {}", blocks.front()));
+    if (even)
+      return;
+    bool middle = !interleaved && groups > 2 && blocks.front() > 0 && blocks.back() > 0 &&
+                  std::all_of(blocks.begin() + 1, blocks.end() - 1,
+                              [&](int64_t n) { return n == blocks[1] && n > 0; });
+    if (middle) {
+      add(fmt::format("--decoder-first-pipeline-num-layers {}", blocks.front()));
+      add(fmt::format("--decoder-last-pipeline-num-layers {}", blocks.back()));
+      return;
+    }
+    std::string layout = "E";
+    for (size_t s = 0; s < blocks.size(); ++s) {
+      layout += s ? "|" : "";
+      if (blocks[s] > 0)
+        layout += fmt::format("t*{}", blocks[s]);
+    }
+    add(fmt::format("--pipeline-model-parallel-layout '{},L'", layout));
+    out.remarks.push_back("stages have different numbers of blocks: the layout needs Megatron core "
+                          "0.13 or newer");
+  }
+
+  /// One policy for all, or the first blocks of each stage in full. Never less than the plan: what
+  /// is computed again must fit.
+  void recompute() {
+    int64_t most = 0, least = INT64_MAX, selective = 0, none = 0, full = 0, gathered = 0;
+    for (const PlacedStage &stage : placement.stages) {
+      int64_t again = 0, blocks = 0;
+      for (size_t i = 0; i < stage.layers.size(); ++i) {
+        if (stage.layers[i] < first || stage.layers[i] >= last)
+          continue;
+        std::string_view policy =
+            problem.cost(stage.layers[i], stage.form)->keeps[stage.keeps[i]].policy;
+        if (policy.ends_with("+gathered"))
+          ++gathered, policy.remove_suffix(std::string_view("+gathered").size());
+        ++blocks;
+        again += policy != "none";
+        full += policy == "full";
+        selective += policy != "none" && policy != "full";
+        none += policy == "none";
+      }
+      most = std::max(most, again);
+      least = std::min(least, again);
+      largest = std::max(largest, blocks);
+    }
+    if (gathered > 0)
+      out.remarks.push_back(fmt::format("slower than planned: {} blocks keep in the plan what "
+                                        "sequence parallelism gathers, Megatron-LM gathers again",
+                                        gathered));
+    if (full == 0 && selective == 0)
+      return;
+    if (full == 0) {
+      add("--recompute-granularity selective");
+      if (none > 0)
+        out.remarks.push_back(fmt::format("slower than planned: {} blocks keep all in the plan, "
+                                          "Megatron-LM recomputes selectively in all of them",
+                                          none));
+      return;
+    }
+    add("--recompute-granularity full");
+    if (none == 0 && most == largest) {
+      add("--recompute-method uniform");
+      add("--recompute-num-layers 1");
+    } else {
+      add("--recompute-method block");
+      add(fmt::format("--recompute-num-layers {}", most));
+    }
+    if (selective > 0)
+      out.remarks.push_back(fmt::format("slower than planned: {} blocks recompute selectively in "
+                                        "the plan; beside full recomputation Megatron-LM has none",
+                                        selective));
+    if (least != most)
+      out.remarks.push_back(fmt::format("slower than planned: stages recompute {} to {} blocks in "
+                                        "the plan, one number holds for all of them",
+                                        least, most));
+  }
+
+  void model() {
+    auto known = [&](const char *option, const char *parameter, const char *variable,
+                     const char *what) {
+      for (const auto &[name, value] : plan.sizes)
+        if (name == parameter && value > 0)
+          return add(fmt::format("{} {}", option, value));
+      add(fmt::format("{} \"${{{}:?{} of {}, which the plan does not say}}\"", option, variable,
+                      what, harmlessName()));
+    };
+    known("--hidden-size", "hidden", "HIDDEN_SIZE", "hidden size");
+    known("--num-attention-heads", "heads", "ATTENTION_HEADS", "attention heads");
+    known("--seq-length", "seq", "SEQUENCE_LENGTH", "tokens of a sample");
+    known("--max-position-embeddings", "seq", "MAX_POSITIONS", "longest sequence");
+    if (plan.precision.find("bf16") != std::string::npos)
+      add("--bf16");
+    else if (plan.precision.find("fp16") != std::string::npos)
+      add("--fp16");
+    if (plan.optimizer == "sgd" || plan.optimizer == "adam")
+      add("--optimizer " + plan.optimizer);
+    else
+      out.remarks.push_back("optimizer '" + plan.optimizer + "' has to be chosen by hand");
+  }
+  /// Fit for the text of "${NAME:?…}".
+  std::string harmlessName() const {
+    std::string text = harmless(plan.model);
+    std::erase_if(text, [](char c) { return c == '\''; });
+    return text;
+  }
+
+  const PlacementProblem &problem;
+  const PlacementPlan &plan;
+  const Placement &placement;
+  size_t groups;
+  Id first = 0, last = 0;
+  int64_t largest = 0;
+  MegatronArguments out;
+};
+
+} // namespace
+
+std::variant<MegatronArguments, Issue> megatronArguments(const PlacementPlan &plan) {
+  if (!plan.result.plan)
+    return Issue{"A0956", "there is no plan to launch: the job is infeasible", plan.location, {}};
+  return Megatron(plan).run();
+}
+
+} // namespace accord

@@ -1,0 +1,57 @@
+// From folds to cycles: what all dataflows have in common.
+#pragma once
+#include "lib/machine/array/Saturating.h"
+#include "lib/machine/array/Systolic.h"
+#include <algorithm>
+
+namespace accord {
+
+/// The folds of all products before their streams are cut.
+struct Folds {
+  Count folds = 1;
+  Count load = 0;
+  int64_t steps = 1;     ///< the stream, which may be cut between any two of them
+  int64_t perStep = 1;   ///< cycles of one
+  Count least = 0;       ///< the interval that overlapDrain cannot go below
+  double operations = 1; ///< multiply-accumulates of all
+};
+
+/// With streams in at most `cuts` equal pieces.
+inline SystolicCost timeFolds(const Folds &of, const SystolicArray &array, int64_t cuts) {
+  int64_t steps = ceilDivided(of.steps, cuts), used = array.split ? array.count : 1;
+  SystolicCost cost;
+  cost.pieces = ceilDivided(of.steps, steps);
+  cost.folds = timesSaturated(of.folds, cost.pieces);
+  cost.foldsOfOne = cost.folds / used + (cost.folds % used != 0);
+  cost.load = of.load;
+  cost.stream = static_cast<Count>(steps) * of.perStep;
+  cost.skew = static_cast<Count>(array.rows) + array.cols - 2;
+  Count tail = cost.stream + cost.skew, whole = plusSaturated(cost.load, tail);
+  if (array.overlapDrain)
+    cost.interval = array.overlapFill ? std::max(std::max(cost.load, cost.stream), of.least)
+                                      : std::max(plusSaturated(cost.load, cost.stream), of.least);
+  else
+    cost.interval = array.overlapFill ? std::max(cost.load, tail) : whole;
+  cost.cycles = plusSaturated(whole, timesSaturated(cost.foldsOfOne - 1, cost.interval));
+  return cost;
+}
+
+/// The fastest way to cut; of equally fast ones the fewest pieces. Fills all but the accesses. The
+/// array has rows, columns and instances.
+inline SystolicCost timeFolds(const Folds &of, const SystolicArray &array) {
+  SystolicCost best = timeFolds(of, array, 1);
+  if (array.split && array.cutStream)
+    for (int64_t power = 2; power <= array.count && power <= int64_t{1} << 61; power *= 2)
+      for (int64_t cuts : {power, power / 2 * 3})
+        if (cuts <= array.count && cuts <= of.steps)
+          if (SystolicCost cut = timeFolds(of, array, cuts); cut.cycles < best.cycles)
+            best = cut;
+  double cells = static_cast<double>(array.rows) * static_cast<double>(array.cols),
+         used = static_cast<double>(array.split ? array.count : 1);
+  best.mappingEfficiency =
+      of.operations / (static_cast<double>(best.folds) * cells * static_cast<double>(best.stream));
+  best.utilization = of.operations / (static_cast<double>(best.cycles) * cells * used);
+  return best;
+}
+
+} // namespace accord

@@ -1,0 +1,243 @@
+#include "lib/machine/calibration/Profile.h"
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace accord::calibrate {
+
+const char *name(WorkClass work) {
+  static const char *names[] = {"product", "batched", "streaming", "softmax",
+                                "loss",    "lookup",  "collective"};
+  return names[static_cast<unsigned>(work)];
+}
+
+const char *name(Place place) {
+  static const char *names[] = {"block", "first", "last", "update"};
+  return names[static_cast<unsigned>(place)];
+}
+
+static void extents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors,
+                    ProfileItem &into) {
+  into.batch = into.m = into.n = into.k = 1;
+  // The first two operands and the first result: further ones are biases or masks.
+  const LoopTensor *a = nullptr, *b = nullptr, *c = nullptr;
+  for (const LoopTensor &tensor : tensors) {
+    const LoopTensor *&slot = tensor.written ? c : !a ? a : b;
+    if (!slot)
+      slot = &tensor;
+  }
+  // A loop that the result only reaches together with another one, as in the gradient of a
+  // convolution's input (position = output position * stride + kernel position), is summed over in
+  // a sense; but the longer of the two is what the kernels spread over the device.
+  auto spread = [&](size_t loop) {
+    if (!c)
+      return false;
+    for (auto &dimension : c->dimensions) {
+      bool here = false;
+      int64_t longest = 0;
+      for (const LoopTensor::Term &term : dimension) {
+        here |= term.loop == loop;
+        longest = std::max(longest, domain[term.loop].extent);
+      }
+      if (here && dimension.size() > 1 && domain[loop].extent == longest)
+        return true;
+    }
+    return false;
+  };
+  for (const LoopTensor &tensor : tensors)
+    for (auto &dimension : tensor.dimensions)
+      into.window |= dimension.size() > 1;
+  auto reads = [](const LoopTensor *tensor, size_t loop) {
+    if (!tensor)
+      return false;
+    for (auto &dimension : tensor->dimensions)
+      for (const LoopTensor::Term &term : dimension)
+        if (term.loop == loop)
+          return true;
+    return false;
+  };
+  for (size_t loop = 0; loop < domain.size(); ++loop) {
+    double extent = static_cast<double>(domain[loop].extent);
+    bool inA = reads(a, loop), inB = reads(b, loop);
+    if (domain[loop].kind == IteratorKind::Reduction && !spread(loop))
+      into.k *= extent;
+    else if (inA && inB)
+      into.batch *= extent;
+    else if (inB)
+      into.n *= extent;
+    else
+      into.m *= extent;
+  }
+}
+
+void productExtents(const Operation &op, ProfileItem &into) {
+  extents(op.domain, op.tensors, into);
+}
+
+namespace {
+
+bool isLookup(const std::string &kind) {
+  return kind.find("embedding") != std::string::npos || kind.find("gather") != std::string::npos ||
+         kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos ||
+         kind == "update_rows";
+}
+
+/// Of a fused operation the contraction with the most work stands for all of them.
+void describe(const Operation &op, ProfileItem &item) {
+  if (op.parts.empty())
+    return productExtents(op, item);
+  const FusedPart *most = nullptr;
+  for (const FusedPart &part : op.parts)
+    if (part.contraction && (!most || part.flops > most->flops))
+      most = &part;
+  if (most)
+    extents(most->domain, most->tensors, item);
+}
+
+} // namespace
+
+bool isOverTime(const Region &region) { return region.name.find(".time") != std::string::npos; }
+
+std::optional<ProfileItem> itemOf(const Operation &op) {
+  if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
+    return std::nullopt;
+  ProfileItem item;
+  item.phase = op.phase;
+  item.kind = op.kind;
+  item.type = op.type;
+  item.flops = static_cast<double>(op.flops);
+  item.bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  if (op.core == CoreKind::Network) {
+    item.work = WorkClass::Collective;
+    item.exchange = op.exchange ? op.exchange->kind : op.kind;
+    // What is reduced, or what all parts together are: the larger of what goes in and comes out.
+    item.payload = op.exchange ? static_cast<double>(op.exchange->payload)
+                               : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
+  } else if (op.contraction) {
+    describe(op, item);
+    if (op.kind.find("attention") != std::string::npos) { // many tiles, none of which is the whole
+      item.batch = item.m = item.n = item.k = 0;
+      item.work = WorkClass::Batched;
+    } else
+      item.work = item.batch > 1 ? WorkClass::Batched : WorkClass::Product;
+  } else if (isLookup(op.kind)) {
+    item.work = WorkClass::Lookup;
+    // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
+    if (op.phase == Phase::WeightGradient && !op.kind.ends_with("_rows_grad"))
+      item.bytes = static_cast<double>(op.bytesRead) +
+                   2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
+  } else if (op.kind.starts_with("batch_norm")) {
+    // Statistics of a channel need every sample before any can be normalized (and in the
+    // gradient, two sums before any element): what is read is read twice.
+    item.bytes += static_cast<double>(op.bytesRead);
+  } else if (op.kind.starts_with("softmax")) {
+    item.work = WorkClass::Softmax;
+  } else if (op.kind.starts_with("cross_entropy")) {
+    item.work = WorkClass::Loss;
+  }
+  return item;
+}
+
+namespace {
+
+double flopsBelow(const WorkGraph &graph, RegionId region) {
+  double sum = 0;
+  for (OperationId id : graph.regions[region].operations) {
+    const Operation &op = graph.operations[id];
+    sum += op.body == kNone
+               ? static_cast<double>(op.flops)
+               : flopsBelow(graph, op.body) * static_cast<double>(graph.regions[op.body].count);
+  }
+  return sum;
+}
+
+class Profiler {
+public:
+  explicit Profiler(const WorkGraph &graph) : graph(graph) {}
+
+  Profile run() {
+    chooseBlock();
+    Place place = Place::First;
+    for (OperationId id : graph.regions[kMicrobatchRegion].operations) {
+      const Operation &op = graph.operations[id];
+      bool isBlock =
+          op.body != kNone && blockCount > 0 && graph.regions[op.body].count == blockCount;
+      visit(id, isBlock ? Place::Block : place, 1, false);
+      if (isBlock) // behind the forward stack is the end, behind the backward stack the start again
+        place = place == Place::First && !ended ? (ended = true, Place::Last) : Place::First;
+    }
+    for (OperationId id : graph.regions[kUpdateRegion].operations)
+      visit(id, Place::Update, 1, false);
+    for (auto &[key, item] : found)
+      out.items.push_back(std::move(item));
+    out.blocks = blockCount > 0 ? static_cast<double>(blockCount) : 1;
+    return std::move(out);
+  }
+
+private:
+  void chooseBlock() {
+    std::map<int64_t, double> work;
+    for (OperationId id : graph.regions[kMicrobatchRegion].operations)
+      if (RegionId body = graph.operations[id].body; body != kNone)
+        work[graph.regions[body].count] +=
+            flopsBelow(graph, body) * static_cast<double>(graph.regions[body].count);
+    double most = 0;
+    for (auto [count, flops] : work)
+      if (flops > most)
+        most = flops, blockCount = count;
+  }
+
+  /// `times`: how often it runs in one run of a block, or of the micro-batch outside of blocks.
+  void visit(OperationId id, Place place, double times, bool recurrent) {
+    const Operation &op = graph.operations[id];
+    if (op.body != kNone) {
+      double inside = place == Place::Block && op.region == kMicrobatchRegion
+                          ? 1
+                          : static_cast<double>(graph.regions[op.body].count);
+      if (place == Place::Block && op.region == kMicrobatchRegion)
+        boundary(graph.regions[op.body]);
+      for (OperationId child : graph.regions[op.body].operations)
+        visit(child, place, times * inside, recurrent || isOverTime(graph.regions[op.body]));
+      return;
+    }
+    if (auto item = itemOf(op)) {
+      item->place = place;
+      item->recurrent = recurrent;
+      add(std::move(*item), times);
+    }
+  }
+
+  void add(ProfileItem item, double times) {
+    auto key =
+        std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes, item.batch,
+                   item.m, item.n, item.k, item.payload, item.exchange, item.recurrent);
+    auto [slot, isNew] = found.emplace(std::move(key), std::move(item));
+    slot->second.count += times;
+  }
+
+  void boundary(const Region &body) {
+    for (const Region::Carried &carried : body.carried)
+      out.boundaryBytes =
+          std::max(out.boundaryBytes, static_cast<double>(graph.values[carried.argument].bytes));
+    double kept = 0;
+    for (const Region::Slice &slice : body.stashed)
+      kept += static_cast<double>(graph.values[slice.inside].bytes);
+    out.keptBytes = std::max(out.keptBytes, kept);
+  }
+
+  const WorkGraph &graph;
+  Profile out;
+  int64_t blockCount = 0;
+  bool ended = false;
+  std::map<std::tuple<Place, Phase, WorkClass, std::string, double, double, double, double, double,
+                      double, double, std::string, bool>,
+           ProfileItem>
+      found;
+};
+
+} // namespace
+
+Profile profileOf(const WorkGraph &graph) { return Profiler(graph).run(); }
+
+} // namespace accord::calibrate

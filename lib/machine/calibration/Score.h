@@ -1,0 +1,34 @@
+// How far computed steps are from measured ones.
+#pragma once
+#include "lib/machine/calibration/Fit.h"
+
+namespace accord::calibrate {
+
+struct Residual {
+  std::string id, stratum;
+  double measured = 0, computed = 0; ///< seconds
+  double error() const { return computed / measured - 1; }
+};
+
+/// Errors are relative to the measured time.
+struct Score {
+  size_t rows = 0;
+  double mape = 0;   ///< mean of |error|
+  double bias = 0;   ///< mean of error
+  double median = 0; ///< of |error|
+  double worst = 0;  ///< largest |error|
+};
+/// All zero without rows.
+Score scoreOf(const std::vector<Residual> &residuals);
+
+/// Ranking inside of a group of configurations of one job: does the model pick a good one?
+struct Ranking {
+  double spearman = 0; ///< rank correlation of computed and measured; ties share their mean rank
+  double regret = 0;   ///< measured time of the computed best over the measured best, minus 1
+};
+/// Of at least two rows.
+Ranking rankingOf(const std::vector<Residual> &group);
+
+std::vector<Residual> residualsOf(const std::vector<Case> &cases, const Factors &factors);
+
+} // namespace accord::calibrate

@@ -1,0 +1,171 @@
+#include "lib/machine/calibration/WorkTime.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::calibrate {
+namespace {
+
+/// All-reduces of parameters' size (norms under sequence parallelism) are joined into one per step.
+constexpr double kJoinedBytes = 1e5;
+/// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
+constexpr double kHostBus = 12e9;
+/// Share of a backward pass in which gradients become ready and can be sent.
+constexpr double kHiddenOfBackward = 0.8;
+/// Reductions longer than this are split among compute units (weight gradients of convolutions: a
+/// small result, a long sum).
+constexpr double kSplitDepth = 8192;
+
+struct View {
+  const Parameters &p;
+  double operator()(Parameter which) const { return p[static_cast<size_t>(which)]; }
+};
+
+Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
+  if (item.work == WorkClass::Batched)
+    return Parameter::AttentionEfficiency;
+  if (fp8 && item.work == WorkClass::Product)
+    return Parameter::Fp8Efficiency;
+  if (item.type == "fp32" || item.type == "fp64")
+    return Parameter::Fp32Efficiency;
+  return item.type == "tf32" ? Parameter::Tf32Efficiency : Parameter::ProductEfficiency;
+}
+
+/// In a recurrent layer's step, element-wise work is part of the products' kernels (Appleyard et
+/// al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016, section 3). All tables
+/// of equal rows are looked up by one kernel.
+double kernelsOf(const ProfileItem &item) {
+  if (item.recurrent && item.work != WorkClass::Product && item.work != WorkClass::Batched)
+    return 0;
+  return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
+}
+
+WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const View &p) {
+  WorkTime t;
+  bool inside = l.tensor <= l.devicesPerServer;
+  double between = l.network * p(Parameter::NetworkEfficiency);
+  double link = inside ? p(Parameter::LinkBandwidth)
+                       : std::min(p(Parameter::LinkBandwidth), between * l.devicesPerServer);
+  double n = l.tensor;
+  bool whole = item.exchange == "all_reduce"; // gathers and scatters are half of one
+  double time = (whole ? 2 : 1) * (n - 1) / n * item.payload / link;
+  if (item.payload > kJoinedBytes) {
+    time += p(inside ? Parameter::LinkLatency : Parameter::NetworkLatency) * (whole ? 1 : 0.5);
+    t.host += p(Parameter::LaunchCollective) * (n - 1) * item.count;
+  }
+  t.collective = time * item.count;
+  return t;
+}
+
+} // namespace
+
+std::string typeOf(const ProfileItem &item, bool fp8) {
+  return fp8 && item.work == WorkClass::Product ? "fp8" : item.type;
+}
+
+std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts,
+                           bool fp8) {
+  double sixteen = peakOf(machine, "bf16") / parts;
+  double peak = peakOf(machine, typeOf(item, fp8)) / parts;
+  if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
+    return std::nullopt;
+  double rate = sixteen > 0 && peak > 0 ? std::sqrt(peak / sixteen) : 1;
+  return Work{item, peak, rate, static_cast<uint8_t>(efficiencyOf(item, fp8))};
+}
+
+WorkTime &WorkTime::operator+=(const WorkTime &other) {
+  product += other.product, attention += other.attention, streaming += other.streaming;
+  collective += other.collective, host += other.host;
+  return *this;
+}
+
+WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth,
+                  const Parameters &parameters) {
+  const ProfileItem &item = work.item;
+  View p{parameters};
+  WorkTime t;
+  if (item.place == Place::Update)
+    return t;
+  if (item.work == WorkClass::Collective)
+    t = collectiveTime(item, layout, p);
+  double kernels = kernelsOf(item), floor = p(Parameter::KernelFloor) * kernels;
+  // A library starts the steps of its recurrent layers itself, without the framework.
+  t.host += p(item.recurrent ? Parameter::KernelFloor : Parameter::Launch) * kernels;
+  auto streamed = [&](Parameter efficiency, double passes) {
+    t.streaming += item.bytes * passes / (memoryBandwidth * p(efficiency)) * item.count + floor;
+  };
+  switch (item.work) {
+  case WorkClass::Product:
+  case WorkClass::Batched: {
+    bool batched = item.work == WorkClass::Batched;
+    double shape = 1;
+    if (item.m > 0)
+      shape = (1 + work.rate * p(Parameter::ProductWave) /
+                       std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
+              (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) /
+                       item.k);
+    double compute = item.flops * shape / (work.peak * parameters[work.efficiency]);
+    double moved = item.bytes / (memoryBandwidth * p(Parameter::MemoryEfficiency));
+    double time = std::max(compute, moved);
+    // Tensor cores take convolutions with channels innermost. Training in tf32 keeps them
+    // outermost, as in fp32, so that each operand and result is transposed.
+    if (item.window && item.type == "tf32")
+      time += 2 * moved;
+    (batched ? t.attention : t.product) += time * item.count + floor;
+    break;
+  }
+  case WorkClass::Streaming:
+    streamed(Parameter::MemoryEfficiency, 1);
+    break;
+  case WorkClass::Softmax:
+    streamed(Parameter::SoftmaxEfficiency, 1);
+    break;
+  case WorkClass::Loss:
+    streamed(Parameter::MemoryEfficiency, p(Parameter::LossPasses));
+    break;
+  case WorkClass::Lookup:
+    streamed(Parameter::LookupEfficiency, 1);
+    break;
+  case WorkClass::Collective:
+    break;
+  }
+  return t;
+}
+
+double updateTime(double bytes, double memoryBandwidth, const Parameters &parameters) {
+  View p{parameters};
+  return bytes * p(Parameter::UpdatePasses) / (memoryBandwidth * p(Parameter::MemoryEfficiency));
+}
+
+double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &parameters) {
+  return bytes / (memoryBandwidth * View{parameters}(Parameter::LookupEfficiency));
+}
+
+double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
+  View p{parameters};
+  double inside = p(Parameter::LinkBandwidth);
+  if (l.tensor * l.data > l.devicesPerServer)
+    return bytes / std::min(inside, l.network * p(Parameter::NetworkEfficiency));
+  return std::max((1 - l.unlinked) * bytes / inside, l.unlinked * bytes / kHostBus);
+}
+
+Line transferLine(const Layout &layout, const Parameters &parameters, bool across) {
+  View p{parameters};
+  return {
+      p(across ? Parameter::NetworkLatency : Parameter::LinkLatency),
+      1 / (across ? layout.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth))};
+}
+
+double exchangeBandwidth(const Layout &layout, double together, const Parameters &parameters) {
+  View p{parameters};
+  double bandwidth = p(Parameter::LinkBandwidth);
+  if (layout.data > together)
+    bandwidth = std::min(bandwidth, together * layout.network * p(Parameter::StreamEfficiency));
+  return bandwidth;
+}
+
+Hiding hidingOf(const Parameters &parameters) {
+  double hides = 1 - View{parameters}(Parameter::DataParallelExposed);
+  return {hides, hides * kHiddenOfBackward};
+}
+
+} // namespace accord::calibrate

@@ -1,0 +1,83 @@
+// What an exchange of data among devices costs, by the fastest algorithm that is allowed.
+#pragma once
+#include "lib/machine/collectives/Rounds.h"
+#include "lib/machine/collectives/Terms.h"
+#include <memory>
+#include <variant>
+
+namespace accord {
+
+/// Devices by rank, each group in ascending order; all groups exchange data of their own at the
+/// same time.
+using Groups = std::vector<std::vector<int64_t>>;
+
+/// time = alpha + beta: latencies of the messages that wait for each other, and the sum over rounds
+/// of what the most loaded link needs. In the usual case, n peers at B bytes/s, latency a, payload
+/// S (Thakur et al. 2005, table 2, and the sources in Rounds.h):
+///   ring              (n-1) a + (n-1)/n S/B, an all-reduce twice that
+///   halving_doubling  log2(n) a + (n-1)/n S/B, an all-reduce twice that; 2 a + 2 S/B more where n
+///   is no power of two double_tree       2 (d+m-1) (a + S/(m B)), d the trees' depth and m the
+///   pieces, as many as are best; a broadcast half of it direct            (n-1) a + (n-1)/n S/B,
+///   an all-reduce twice that; 1 instead of n-1 latencies with a link for every pair tree ceil(log2
+///   n) (a + S/B) dimensions        sum(d_i - 1) a + (n-1)/n S/B, an all-reduce twice that;
+///   all-to-all sum(d_i - 1) a + sum((d_i-1)/d_i) S/B in_switch         a + S/B hierarchical
+///   reduce-scatter inside, all-reduce of S/g across, all-gather inside (Thakur et al. 2005,
+///   section 6;
+///                     Cho et al., BlueConnect, MLSys 2019), each by the fastest algorithm;
+///                     all-to-all inside, then across
+/// Rounds wait for each other, and a message is not forwarded before it is there whole.
+struct CollectiveCost {
+  Algorithm algorithm = Algorithm::Ring;
+  Seconds time, alpha, beta;
+  std::string formula; ///< in symbols, then the numbers
+  std::string bound; ///< "network ib" or, if messages take longer to travel than to send, "latency
+                     ///< ib"; "nothing to exchange"
+  std::string network;     ///< the one that binds; empty if there is nothing to exchange
+  std::vector<Bytes> sent; ///< by one device, per level of the fabric; the mean over devices
+  Joules energy;           ///< of all links, one device's share
+  int64_t flows = 0;       ///< messages on the link that binds
+  /// Of a hierarchical one, the algorithms inside and across in order: "ring in nvlink, ring in ib,
+  /// ring in nvlink".
+  std::string parts;
+};
+
+/// All ways to carry out one collective among given groups. Routes are computed once, for any
+/// payload.
+class CollectiveModel {
+public:
+  /// Codes: A0454 for numbers of the networks, A0455 for devices that the fabric has not, groups of
+  /// different sizes, a device twice in a group, or an all-to-all among more than `kMostToAll`.
+  /// `only`: this algorithm, where it can do the collective, beats what the networks state.
+  static std::variant<CollectiveModel, Issue> make(const Fabric &fabric, Collective collective,
+                                                   const Groups &groups,
+                                                   std::optional<Algorithm> only = {});
+  /// Of the fastest way, ties to the first in the order of `Algorithm`. `payload` is the whole
+  /// tensor: what is reduced, or what all parts together are, or all that one device has for
+  /// others. Nothing to exchange (one device, or no bytes) costs nothing. A payload that is
+  /// negative or no number counts as zero.
+  CollectiveCost cost(Bytes payload) const;
+  /// Of each way, in the order of `Algorithm`.
+  std::vector<CollectiveCost> all(Bytes payload) const;
+  /// `cost(payload).time` is the least of them for every payload above zero; empty where nothing is
+  /// exchanged. Hierarchical ways are made of the parts' own; what never is the fastest is left
+  /// out.
+  std::vector<CollectiveTerms> terms() const;
+
+private:
+  struct Way;
+  std::vector<std::shared_ptr<const Way>> ways;
+  std::vector<std::string> networks; ///< names of the levels
+  size_t peers = 1;
+};
+
+/// One axis of devices, as tensor parallelism: `devices` equal shares.
+struct Axis {
+  std::string name;
+  int64_t devices = 1;
+};
+/// The groups of an axis, innermost axis first: device r stands at r % devices of the first axis,
+/// and so on. Those that differ only along `axis` are a group. Empty when there is no such axis, or
+/// the product passes kMostDevices.
+Groups groupsAlong(const std::vector<Axis> &axes, const std::string &axis);
+
+} // namespace accord

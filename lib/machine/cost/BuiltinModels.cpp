@@ -1,0 +1,29 @@
+#include "lib/machine/cost/BuiltinModels.h"
+#include "lib/machine/cost/CoreRate.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+class PeakModel : public ModelAtPeak {
+public:
+  std::variant<ComputeTime, Issue> computeAt(const CostQuery &q, const Core &core,
+                                             FlopsPerSecond peak, Assumptions &) const override {
+    if (core.halfWork.value <= 0 || q.operation.flops == 0)
+      return timeAtPeak(q, peak);
+    int64_t count = instancesPerOperation(core);
+    Flops flops(static_cast<double>(q.operation.flops));
+    FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
+    return ComputeTime{
+        (flops + core.halfWork) / rate,
+        fmt::format("(flops + half_work) / (count * peak * efficiency) = ({:.0f} + {:.6g}) / ({} * "
+                    "{:.6g} * {:.6g})",
+                    flops.value, core.halfWork.value, count, peak.value, core.efficiency)};
+  }
+};
+
+} // namespace
+
+std::unique_ptr<CostModel> makePeakModel() { return std::make_unique<PeakModel>(); }
+
+} // namespace accord

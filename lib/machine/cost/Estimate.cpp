@@ -1,0 +1,464 @@
+#include "lib/machine/cost/Estimate.h"
+#include "lib/machine/energy/Energy.h"
+#include "lib/machine/cost/EstimateFailures.h"
+#include "lib/machine/cost/Exchanges.h"
+#include "lib/machine/cost/MappingCache.h"
+#include "lib/machine/cost/PriceCache.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <thread>
+
+namespace accord {
+namespace {
+
+/// The model that was asked for, unless it is one for arrays (or lanes) and the core has none.
+std::string modelFor(const Core &core, const std::string &asked) {
+  static const std::string array = "array", vector = "vector", peak = "peak";
+  bool fits = !(asked == array && core.rows <= 0) && !(asked == vector && core.lanes <= 0);
+  if (!asked.empty() && fits)
+    return asked;
+  return core.rows > 0 && core.cols > 0 ? array : core.lanes > 0 ? vector : peak;
+}
+
+std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
+  return {machine.location, fmt::format("'{}' is described here", machine.name)};
+}
+
+/// `ofKind`: the machine has cores of the kind, but none for the type.
+Issue noCore(const Operation &op, const Machine &machine, bool ofKind) {
+  if (op.core == CoreKind::Network)
+    return {"A0409",
+            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a "
+                        "cluster would do",
+                        op.name, op.kind, machine.name),
+            op.location,
+            {describedHere(machine)}};
+  std::string has;
+  for (const Core &core : machine.cores) {
+    std::vector<std::string> types;
+    for (const auto &[type, peak] : core.peak)
+      types.push_back(type);
+    has += fmt::format("{}{} core '{}' ({})", has.empty() ? "" : ", ", name(core.kind), core.name,
+                       fmt::join(types, ", "));
+  }
+  return {"A0409",
+          fmt::format("'{}' ({}) needs a {} core{}, '{}' has {}", op.name, op.kind, name(op.core),
+                      ofKind ? " for " + op.type : "", machine.name, has.empty() ? "no core" : has),
+          op.location,
+          {describedHere(machine)}};
+}
+
+class Estimator {
+public:
+  Estimator(const Machine &machine, std::string name) : machine_(machine), name_(std::move(name)) {}
+
+  /// The unknown name, if there is one, or why devices cannot exchange data.
+  std::optional<Issue> prepare(const WorkGraph &graph, const EstimateOptions &options) {
+    if (options.fabric) {
+      auto exchanges = Exchanges::make(graph, machine_, options);
+      if (auto *issue = std::get_if<Issue>(&exchanges))
+        return std::move(*issue);
+      exchanges_ = std::move(std::get<Exchanges>(exchanges));
+    }
+    bool geometry = name_ == "array" || name_ == "vector";
+    if (geometry && llvm::none_of(machine_.cores,
+                                  [&](const Core &core) { return modelFor(core, name_) == name_; }))
+      return Issue{"A0451",
+                   fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
+                               name_ == "array" ? "'array'" : "'lanes'", machine_.name),
+                   machine_.location,
+                   {}};
+    for (const Core &core : machine_.cores) {
+      std::string model = modelFor(core, name_);
+      if (models_.count(model))
+        continue;
+      auto made = makeCostModel(model);
+      if (!made)
+        return Issue{"A0450",
+                     fmt::format("unknown cost model '{}', there are '{}'", model,
+                                 fmt::join(costModelNames(), "', '")),
+                     name_.empty() ? machine_.location : SourceLocation{}, // --cost-model
+                     {}};
+      models_[model] = std::move(made);
+    }
+    prices_ = options.prices;
+    for (int i = prices_ ? -1 : 0, n = prices_ ? static_cast<int>(machine_.cores.size()) : 0; i < n;
+         ++i) // of fused operations, then by core
+      known_.push_back(prices_->numberOf(PriceCache::keyOf(machine_, i, name_)));
+    for (const Operation &op : graph.operations) {
+      want(op.core, op.type);
+      for (const FusedPart &part : op.parts)
+        want(part.core, part.type);
+    }
+    return std::nullopt;
+  }
+
+  std::variant<OperationCost, Failure> price(const Operation &op, Assumptions &assumptions) const {
+    OperationCost cost;
+    if (op.body != kNone || op.core == CoreKind::None) {
+      cost.bytes.resize(machine_.memories.size());
+      cost.transfer.resize(machine_.memories.size());
+      cost.bound = op.body != kNone ? "critical path" : "view";
+      cost.formula =
+          op.body != kNone ? "count * length of the body's schedule" : "a view moves nothing";
+      return cost;
+    }
+    if (op.givenSeconds)
+      return given(op, assumptions);
+    if (op.core == CoreKind::Network && exchanges_)
+      return exchanged(op, assumptions);
+    auto chosen = choose(op, assumptions);
+    if (auto *failure = std::get_if<Failure>(&chosen))
+      return std::move(*failure);
+    return fastest<OperationCost>(
+        std::get<std::vector<CoreChoice>>(chosen), assumptions,
+        [&](const CoreChoice &choice, Assumptions &words) { return priceOn(op, choice, words); },
+        [](const OperationCost &cost) { return cost.time; });
+  }
+
+  /// Where this machine's `oneEach` is one of two ways: the cost on one instance, of an operation
+  /// that is one piece of arithmetic on such a core. What was given was measured on a whole device.
+  std::optional<OperationCost> priceAlone(const Operation &op, Assumptions &assumptions) const {
+    if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network ||
+        op.givenSeconds || !op.parts.empty())
+      return std::nullopt;
+    Assumptions words;
+    auto priced = price(op, words);
+    auto *cost = std::get_if<OperationCost>(&priced);
+    if (!cost || cost->core < 0 || !machine_.cores[cost->core].either)
+      return std::nullopt;
+    assumptions.merge(words);
+    return std::move(*cost);
+  }
+
+private:
+  /// What was measured elsewhere takes that time here, on the core that products run on.
+  std::variant<OperationCost, Failure> given(const Operation &op, Assumptions &assumptions) const {
+    OperationCost cost;
+    auto tensor = llvm::find_if(machine_.cores,
+                                [](const Core &core) { return core.kind == CoreKind::Tensor; });
+    if (machine_.cores.empty())
+      return Failure{"core", noCore(op, machine_, false)};
+    cost.core = tensor == machine_.cores.end()
+                    ? 0
+                    : static_cast<int>(std::distance(machine_.cores.begin(), tensor));
+    cost.instances = instancesPerOperation(machine_.cores[cost.core]);
+    cost.bytes.resize(machine_.memories.size());
+    cost.transfer.resize(machine_.memories.size());
+    cost.time = Seconds(*op.givenSeconds);
+    cost.cycles = machine_.clock * cost.time;
+    cost.model = cost.bound = "given";
+    cost.type = op.type;
+    cost.formula = fmt::format("time = {:.6g} s (given in the description, on every machine)",
+                               cost.time.value);
+    assumptions.insert("operations with a given time move no counted bytes and use no energy");
+    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
+      return Failure{"time given",
+                     {"A0452",
+                      fmt::format("'{}' takes {:.6g} s, and a schedule holds at most 9e6 s",
+                                  op.name, cost.time.value),
+                      op.location,
+                      {}},
+                     cost.time.value};
+    return cost;
+  }
+
+  /// What `price` gives on the core on which it is least, the first among equals; a failure only
+  /// where every core fails. Peaks alone do not tell: an array of twice the size may idle.
+  template <typename Priced, typename Price, typename Time>
+  static std::variant<Priced, Failure> fastest(const std::vector<CoreChoice> &cores,
+                                               Assumptions &assumptions, Price price, Time time) {
+    std::optional<std::variant<Priced, Failure>> best;
+    Assumptions ofBest;
+    for (const CoreChoice &choice : cores) {
+      Assumptions words;
+      std::variant<Priced, Failure> priced = price(choice, words);
+      auto *now = std::get_if<Priced>(&priced);
+      auto *before = best ? std::get_if<Priced>(&*best) : nullptr;
+      if (best && (!now || (before && !(time(*now) < time(*before)))))
+        continue;
+      best = std::move(priced);
+      ofBest = std::move(words);
+    }
+    assumptions.merge(ofBest);
+    return std::move(*best);
+  }
+
+  /// As known, or as it is priced now.
+  std::variant<OperationCost, Failure> priceOn(const Operation &op, const CoreChoice &choice,
+                                               Assumptions &assumptions) const {
+    std::string model = modelFor(machine_.cores[choice.core], name_);
+    // A plugin's model may look at anything.
+    if (!prices_ || (model != "array" && model != "vector" && model != "peak"))
+      return priceNow(op, choice, model, assumptions);
+    bool numbers = prices_->keeps() == PriceCache::Keeps::Numbers;
+    PriceCache::Question question;
+    question.operation = prices_->numberOf(op);
+    question.machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
+    question.type = prices_->numberOf(choice.type);
+    question.core = static_cast<uint32_t>(choice.core);
+    auto known = prices_->find(question);
+    if (!known) {
+      auto priced = std::make_shared<PriceCache::Priced>();
+      auto cost = priceNow(op, choice, model, priced->words);
+      if (std::holds_alternative<Failure>(cost)) {
+        assumptions.merge(priced->words);
+        return cost;
+      }
+      priced->cost = std::move(std::get<OperationCost>(cost));
+      if (numbers) {
+        priced->words.clear();
+        priced->cost.formula = {};
+        priced->cost.tiles = {};
+      }
+      known = std::move(priced);
+      prices_->keep(question, known);
+    }
+    if (!known->words.empty())
+      assumptions.insert(known->words.begin(), known->words.end());
+    return known->cost;
+  }
+
+  std::variant<OperationCost, Failure> priceNow(const Operation &op, const CoreChoice &choice,
+                                                const std::string &model,
+                                                Assumptions &assumptions) const {
+    const Core &core = machine_.cores[choice.core];
+    CostQuery query{op, machine_, choice.core, choice.type};
+    // A plugin's model may look at anything of this machine.
+    query.mappings = prices_ && (model == "array" || model == "vector" || model == "peak")
+                         ? &prices_->mappings()
+                         : &mappings_;
+    std::vector<PartCost> parts;
+    ComputeTime ofParts;
+    if (!op.parts.empty()) {
+      auto computed = computeParts(op, parts, assumptions);
+      if (auto *failure = std::get_if<Failure>(&computed))
+        return std::move(*failure);
+      ofParts = std::move(std::get<ComputeTime>(computed));
+      query.parts = &ofParts;
+    }
+    auto result = models_.at(model)->cost(query, assumptions);
+    if (auto *missing = std::get_if<Issue>(&result)) // what the core or its memories do not state
+      return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
+    OperationCost &priced = std::get<OperationCost>(result);
+    priced.model = model;
+    priced.instances = op.parts.empty() ? instancesPerOperation(core) : core.count;
+    priced.parts = std::move(parts);
+    if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
+      return Failure{
+          priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound,
+          {"A0452",
+           fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
+                       "holds at most 9e6 s",
+                       op.name, priced.time.value, core.name, machine_.name, priced.bound),
+           op.location,
+           {describedHere(machine_)}},
+          priced.time.value};
+    return std::move(priced);
+  }
+
+  std::variant<OperationCost, Failure> exchanged(const Operation &op,
+                                                 Assumptions &assumptions) const {
+    auto priced = exchanges_->price(op, assumptions);
+    if (auto *issue = std::get_if<Issue>(&priced))
+      return Failure{"exchange", std::move(*issue)};
+    OperationCost &cost = std::get<OperationCost>(priced);
+    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
+      return Failure{"time " + cost.bound,
+                     {"A0452",
+                      fmt::format("'{}' takes {:.6g} s, bound by {}, and a schedule holds at most "
+                                  "9e6 s",
+                                  op.name, cost.time.value, cost.bound),
+                      op.location,
+                      {}},
+                     cost.time.value};
+    return std::move(cost);
+  }
+
+  /// The cores that an operation may run on, with what was assumed to find them.
+  std::variant<std::vector<CoreChoice>, Failure> choose(const Operation &op,
+                                                        Assumptions &assumptions) const {
+    for (const Want &want : wants_)
+      if (want.core == op.core && want.type == op.type && !want.choices.empty()) {
+        if (!want.words.empty())
+          assumptions.insert(want.words.begin(), want.words.end());
+        return want.choices;
+      }
+    std::vector<CoreChoice> choices = chooseCores(op, machine_);
+    if (choices.empty()) {
+      bool ofKind = llvm::any_of(machine_.cores, [&](const Core &c) { return c.kind == op.core; });
+      return Failure{fmt::format("core {} {}", name(op.core), ofKind ? op.type : ""),
+                     noCore(op, machine_, ofKind)};
+    }
+    for (const CoreChoice &choice : choices) {
+      const Core &core = machine_.cores[choice.core];
+      if (choice.type != op.type)
+        assumptions.insert(fmt::format("{} on core '{}' runs as {}, for which it states a peak",
+                                       op.type, core.name, choice.type));
+      if (core.kind != op.core)
+        assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does "
+                                       "them",
+                                       choice.type, name(core.kind), core.name, name(op.core)));
+    }
+    return choices;
+  }
+
+  struct PartTime {
+    CoreChoice choice;
+    ComputeTime time;
+  };
+  /// The parts of a fused operation, tile by tile: those of one core one after the other, those of
+  /// different cores at the same time.
+  std::variant<ComputeTime, Failure> computeParts(const Operation &op, std::vector<PartCost> &parts,
+                                                  Assumptions &assumptions) const {
+    std::map<int, Seconds> ofCore;
+    std::string each;
+    for (const FusedPart &part : op.parts) {
+      Operation alone;
+      alone.name = part.name;
+      alone.kind = part.kind;
+      alone.core = part.core;
+      alone.type = part.type;
+      alone.flops = part.flops;
+      alone.contraction = part.contraction;
+      alone.domain = part.domain;
+      alone.tensors = part.tensors;
+      alone.location = op.location;
+      auto chosen = choose(alone, assumptions);
+      if (auto *failure = std::get_if<Failure>(&chosen))
+        return std::move(*failure);
+      auto priced = fastest<PartTime>(
+          std::get<std::vector<CoreChoice>>(chosen), assumptions,
+          [&](const CoreChoice &choice, Assumptions &words) -> std::variant<PartTime, Failure> {
+            auto computed = models_.at(modelFor(machine_.cores[choice.core], name_))
+                                ->compute({alone, machine_, choice.core, choice.type}, words);
+            if (auto *missing = std::get_if<Issue>(&computed))
+              return Failure{fmt::format("{} {}", missing->code, choice.core), std::move(*missing)};
+            return PartTime{choice, std::move(std::get<ComputeTime>(computed))};
+          },
+          [](const PartTime &part) { return part.time.time; });
+      if (auto *failure = std::get_if<Failure>(&priced))
+        return std::move(*failure);
+      const auto &[choice, time] = std::get<PartTime>(priced);
+      parts.push_back({choice.core, choice.type, time.time});
+      ofCore[choice.core] += time.time;
+      each += fmt::format("{}{} on {}: {} = {:.6g} s", each.empty() ? "" : ", ", part.name,
+                          machine_.cores[choice.core].name, time.formula, time.time.value);
+    }
+    ComputeTime joint;
+    for (const auto &[core, time] : ofCore)
+      if (time > joint.time)
+        joint.time = time;
+    joint.formula =
+        fmt::format("{} [{}]", ofCore.size() > 1 ? "largest sum of a core" : "sum", each);
+    if (ofCore.size() > 1)
+      assumptions.insert(
+          "parts of a fused operation on different cores overlap tile by tile, and it "
+          "holds all of these cores while it runs");
+    return joint;
+  }
+
+  /// Cores for operations of a kind and an arithmetic; none: such operations fail one by one.
+  struct Want {
+    CoreKind core;
+    std::string type;
+    std::vector<CoreChoice> choices;
+    Assumptions words;
+  };
+  void want(CoreKind core, const std::string &type) {
+    if (llvm::any_of(wants_,
+                     [&](const Want &other) { return other.core == core && other.type == type; }))
+      return;
+    Operation op;
+    op.core = core, op.type = type;
+    Want made{core, type, {}, {}};
+    auto chosen = choose(op, made.words);
+    if (auto *choices = std::get_if<std::vector<CoreChoice>>(&chosen))
+      made.choices = std::move(*choices);
+    wants_.push_back(std::move(made));
+  }
+
+  const Machine &machine_;
+  std::string name_;
+  std::vector<Want> wants_;
+  std::map<std::string, std::unique_ptr<CostModel>> models_;
+  mutable MappingCache mappings_;
+  PriceCache *prices_ = nullptr;
+  std::vector<uint32_t> known_; ///< numbers of this machine's keys: all cores, then each
+  std::optional<Exchanges> exchanges_;
+};
+
+/// The machine with its cores that leave it open as one of both forms.
+Machine withEither(Machine machine, bool oneEach) {
+  for (Core &core : machine.cores)
+    if (core.either)
+      core.oneEach = oneEach;
+  return machine;
+}
+
+} // namespace
+
+std::variant<Costs, std::vector<Issue>> estimate(const WorkGraph &graph, const Machine &machine,
+                                                 const EstimateOptions &options) {
+  const std::string &model = options.costModel.empty() ? machine.costModel : options.costModel;
+  bool open = llvm::any_of(machine.cores, [](const Core &core) { return core.either; });
+  Machine spread = withEither(machine, false), single = withEither(machine, true);
+  Estimator estimator(spread, model), alone(single, model);
+  if (auto issue = estimator.prepare(graph, options))
+    return std::vector<Issue>{*issue};
+  if (auto issue = open ? alone.prepare(graph, options) : std::nullopt)
+    return std::vector<Issue>{*issue};
+
+  size_t size = graph.operations.size();
+  size_t threads = std::clamp<size_t>(options.threads, 1, std::max<size_t>(1, size / 256));
+  Costs costs;
+  costs.operations.resize(size);
+  std::vector<std::vector<Failure>> failures(threads);
+  std::vector<Assumptions> assumptions(threads);
+  std::vector<std::optional<OperationCost>> others(open ? size : 0);
+  // Each thread prices a stretch of its own; stretches are joined in order.
+  auto stretch = [&](size_t t) {
+    for (size_t i = size * t / threads; i < size * (t + 1) / threads; ++i) {
+      auto priced = estimator.price(graph.operations[i], assumptions[t]);
+      if (auto *failure = std::get_if<Failure>(&priced)) {
+        failure->operation = static_cast<OperationId>(i);
+        failures[t].push_back(std::move(*failure));
+      } else {
+        costs.operations[i] = std::move(std::get<OperationCost>(priced));
+        if (open)
+          others[i] = alone.priceAlone(graph.operations[i], assumptions[t]);
+      }
+    }
+  };
+  std::vector<std::thread> workers;
+  for (size_t t = 1; t < threads; ++t)
+    workers.emplace_back(stretch, t);
+  stretch(0);
+  for (std::thread &worker : workers)
+    worker.join();
+
+  std::vector<Failure> all;
+  Assumptions merged;
+  for (size_t t = 0; t < threads; ++t) {
+    std::move(failures[t].begin(), failures[t].end(), std::back_inserter(all));
+    merged.merge(assumptions[t]);
+  }
+  if (!all.empty())
+    return issuesOf(std::move(all), graph);
+  for (size_t i = 0; i < others.size(); ++i)
+    if (others[i]) {
+      if (!(others[i]->time > costs.operations[i].time)) // the same on fewer instances is better
+        std::swap(*others[i], costs.operations[i]);
+      costs.alternatives[static_cast<OperationId>(i)].push_back(std::move(*others[i]));
+    }
+  for (std::string &assumption : energyAssumptions(machine))
+    merged.insert(std::move(assumption));
+  costs.assumptions.assign(merged.begin(), merged.end());
+  return costs;
+}
+
+} // namespace accord

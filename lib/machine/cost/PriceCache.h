@@ -1,0 +1,65 @@
+// Prices of operations that were found before: on machines that differ in one core, only its
+// operations are priced again.
+#pragma once
+#include "lib/machine/cost/CostModel.h"
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+namespace accord {
+class MappingCache;
+
+/// For machines of all kinds and the cost models that ship; safe to share between threads. What it
+/// gives is what `estimate` finds without it.
+class PriceCache {
+public:
+  /// What is kept: all, or without what only people read (formulas, tiles, assumptions), which is
+  /// most of a price and half of the time that looking it up takes.
+  enum class Keeps : uint8_t { All, Numbers };
+  explicit PriceCache(Keeps keeps = Keeps::All);
+  ~PriceCache();
+  Keeps keeps() const { return keeps_; }
+
+  struct Priced {
+    OperationCost cost;
+    Assumptions words;
+  };
+  /// All of an operation that its price follows from, in bytes.
+  static std::string keyOf(const Operation &operation);
+  /// All of a machine that the price of an operation on this core follows from; -1: of a fused
+  /// operation, whose parts may run on any.
+  static std::string keyOf(const Machine &machine, int core, const std::string &model);
+
+  /// Numbers the operations of a graph, which outlives this cache and stays as it is. Once, before
+  /// anything is asked for.
+  void know(const WorkGraph &graph);
+  /// A number that stands for a key of `keyOf`, or for that of an operation.
+  uint32_t numberOf(const std::string &key);
+  uint32_t numberOf(const Operation &operation);
+
+  /// Of an operation on a core, in this arithmetic: numbers of their keys.
+  struct Question {
+    uint32_t operation = 0, machine = 0, type = 0, core = 0;
+    friend bool operator==(const Question &, const Question &) = default;
+  };
+  /// Null: not known.
+  std::shared_ptr<const Priced> find(const Question &question);
+  void keep(const Question &question, std::shared_ptr<const Priced> priced);
+
+  MappingCache &mappings() { return *mappings_; } ///< of all machines
+
+private:
+  struct Hash {
+    size_t operator()(const Question &question) const;
+  };
+  const Keeps keeps_;
+  std::span<const Operation> operations_; ///< of the graph that is known
+  std::vector<uint32_t> ofOperations_;
+  std::unique_ptr<MappingCache> mappings_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::unordered_map<Question, std::shared_ptr<const Priced>, Hash> prices_;
+};
+
+} // namespace accord

@@ -1,0 +1,46 @@
+// The finished answer: work, machine, costs, schedule, memory, objective, bound. What emitters print and `verify` re-checks.
+#pragma once
+#include "lib/machine/model/Costs.h"
+#include "lib/machine/model/Schedule.h"
+#include <array>
+
+namespace accord {
+
+struct MemoryPoint {
+  Picoseconds time; ///< from the start of the step
+  std::array<int64_t, kCategories> bytes{};
+};
+struct MemoryUse {
+  int64_t peak = 0;                            ///< bytes in Machine::memories[0]
+  std::array<int64_t, kCategories> atPeak{};   ///< by category
+  Picoseconds when;                            ///< time of the peak in the step
+  std::vector<MemoryPoint> timeline;           ///< at most a few thousand points; of the first and last micro-batch and the update
+};
+
+struct Conflict {
+  std::string constraint; ///< as the user wrote it, or "device memory"
+  std::string file;
+  unsigned line = 0;
+  std::string detail; ///< "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"
+};
+
+struct Plan {
+  std::string job;    ///< the `train` block's name
+  WorkGraph graph;
+  Machine machine;
+  Costs costs;
+  Schedule schedule;
+  MemoryUse memory;
+  std::vector<Timing> timing; ///< by OperationId
+  std::vector<OperationId> criticalPath; ///< top-level chain, repeats entered once
+  int64_t batch = 1;          ///< samples per step
+  bool feasible = true;
+  std::vector<Conflict> conflicts; ///< why not, when infeasible
+  std::string objective = "throughput";
+  double objectiveValue = 0;  ///< samples per second
+  double objectiveBound = 0;  ///< no schedule of this space does better
+  std::vector<std::string> assumptions;
+  std::string version;
+};
+
+} // namespace accord

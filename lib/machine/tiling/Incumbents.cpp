@@ -1,0 +1,109 @@
+// First answers of the search: always the same family of tilings, those of them that fit.
+#include "lib/machine/tiling/Search.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace accord::tile {
+
+/// Loops with a choice, in groups that index the same tensors.
+std::vector<std::vector<unsigned>> Search::classes(unsigned level) const {
+  std::vector<std::vector<unsigned>> groups;
+  std::vector<unsigned> open = frames[level].open;
+  // Inner loops first: rows of an image before the images, whose cut has no halo.
+  std::sort(open.rbegin(), open.rend());
+  for (unsigned loop : open) {
+    auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {
+      return shape.indexes[group.front()] == shape.indexes[loop];
+    });
+    if (same == groups.end())
+      groups.push_back({loop});
+    else
+      same->push_back(loop);
+  }
+  return groups;
+}
+
+/// From `base`, gives each loop in turn the largest extent that fits.
+void Search::fill(unsigned level, std::vector<int64_t> tile, const std::vector<unsigned> &turn) {
+  if (!spend())
+    return;
+  for (unsigned loop : turn) {
+    const std::vector<int64_t> &extents = *frames[level].extents[loop];
+    Index most = static_cast<Index>(extents.size() - 1);
+    auto at = std::lower_bound(extents.begin(), extents.end(), tile[loop]) - extents.begin();
+    tile[loop] = extents[largest(level, loop, static_cast<Index>(at), most, tile.data())];
+  }
+  for (unsigned loop : turn)
+    setTile(level, loop, tile[loop]);
+  Objective hope = objective(level, frames[level].compute, leastBits(level, nullptr));
+  if (improves(hope))
+    leave(level);
+}
+
+void Search::incumbents(unsigned level) {
+  Frame &f = frames[level];
+  auto groups = classes(level);
+  if (groups.empty())
+    return; // nothing to decide: `assign` takes it as it is
+  Box box = everything(level);
+  if (!bounds(level, box))
+    return;
+  Objective ideal = box.value;
+  auto done = [&] { return cut || (found && !improves(ideal)); };
+
+  std::vector<int64_t> least(loops);
+  for (unsigned i = 0; i < loops; ++i)
+    least[i] = f.extents[i]->front();
+  auto flat = [&](const std::vector<unsigned> &turn) {
+    std::vector<unsigned> all;
+    for (unsigned g : turn)
+      all.insert(all.end(), groups[g].begin(), groups[g].end());
+    return all;
+  };
+  // What stays, by what is given room first: every sequence of up to four groups, or each group
+  // first once.
+  std::vector<unsigned> turn(groups.size());
+  std::iota(turn.begin(), turn.end(), 0);
+  if (groups.size() <= 4) {
+    do
+      fill(level, least, flat(turn));
+    while (!done() && std::next_permutation(turn.begin(), turn.end()));
+  } else {
+    for (size_t r = 0; r < groups.size() && !done(); ++r) {
+      fill(level, least, flat(turn));
+      std::rotate(turn.begin(), turn.begin() + 1, turn.end());
+    }
+  }
+  // Cubes: some groups at one common extent as large as fits, the others thin.
+  std::iota(turn.begin(), turn.end(), 0);
+  for (unsigned thin = 0; groups.size() <= 4 && thin + 1 < 1u << groups.size() && !done(); ++thin) {
+    auto cube = [&](double side) {
+      std::vector<int64_t> tile = least;
+      for (unsigned g = 0; g < groups.size(); ++g)
+        for (unsigned loop : groups[g])
+          if (!(thin >> g & 1)) {
+            const auto &extents = *f.extents[loop];
+            auto above = std::upper_bound(extents.begin(), extents.end(), side,
+                                          [](double s, int64_t e) { return s < double(e); });
+            if (above != extents.begin())
+              tile[loop] = *(above - 1);
+          }
+      return tile;
+    };
+    auto fits = [&](double side) {
+      return shape.footprintBits(cube(side).data()) <= clock.room(level);
+    };
+    double side = 1, step = 2;
+    while (side < 1e18 && fits(side * step))
+      side *= step;
+    for (int halvings = 0; halvings < 5; ++halvings) {
+      step = std::sqrt(step);
+      if (fits(side * step))
+        side *= step;
+    }
+    fill(level, cube(side), flat(turn));
+  }
+}
+
+} // namespace accord::tile

@@ -1,0 +1,360 @@
+#include "lib/machine/translate/FromAccel.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/accel/KeyLocations.h"
+#include "dialects/accel/Schema.h"
+#include "lib/machine/translate/AccelReader.h"
+#include "lib/machine/energy/Area.h"
+#include "lib/machine/cost/CheckMemories.h"
+#include "lib/machine/energy/Energy.h"
+#include "lib/machine/translate/MachineParts.h"
+#include "lib/machine/translate/SourceOf.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
+  memory.name = op.getSymName().str();
+  memory.kind = op.getKind().str();
+  AccelReader keys(op, op.getEntries(), memory.name, memory.origins);
+  memory.capacity = Bytes(keys.number("capacity"));
+  memory.bandwidth = BytesPerSecond(keys.number("bandwidth", clock));
+  memory.latency = Seconds(keys.number("latency", clock));
+  memory.energy = JoulesPerByte(keys.number("energy"));
+  memory.sector = Bytes(keys.number("sector"));
+  if (auto flag = keys.get<BoolAttr>("double_buffered"))
+    memory.doubleBuffered = flag.getValue();
+  if (auto ports = keys.get<IntegerAttr>("ports"))
+    memory.ports = ports.getInt();
+  if (auto banks = keys.get<IntegerAttr>("banks"))
+    memory.banks = banks.getInt();
+  if (auto width = keys.get<accel::QuantityAttr>("port_width")) {
+    memory.portBytesPerCycle = width.quantity().value.toDouble();
+    keys.remember("port_width", width.spelled(), width.getSource());
+  }
+  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
+    memory.efficiency = keys.number("efficiency", efficiency, clock);
+  return !keys.failed;
+}
+
+/// The types an array or the lanes compute in, as far as they are stated.
+std::vector<std::string> statedTypes(AccelReader &keys) {
+  std::vector<std::string> types;
+  if (auto set = keys.get<ArrayAttr>("types"))
+    for (Attribute type : set)
+      if (auto word = dyn_cast<StringAttr>(type))
+        types.push_back(word.str());
+  if (auto multiply = keys.get<StringAttr>("multiply"); multiply && types.empty())
+    types.push_back(multiply.str());
+  return types;
+}
+
+/// rows * cols * 2 or lanes, per cycle, with what it is called.
+struct PerCycle {
+  Rational flops;
+  std::string text;
+};
+
+PerCycle readGeometry(AccelReader &keys, Core &core) {
+  if (auto array = keys.get<ArrayAttr>("array"); array && array.size() == 2) {
+    auto rows = keys.closed<IntegerAttr>("array", array[0]),
+         cols = keys.closed<IntegerAttr>("array", array[1]);
+    if (!rows || !cols)
+      return {};
+    core.rows = rows.getInt();
+    core.cols = cols.getInt();
+    std::string shape = std::to_string(core.rows) + " x " + std::to_string(core.cols);
+    keys.remember("array", shape);
+    return {Rational(2) * Rational(core.rows) * Rational(core.cols),
+            "2 * " + shape + " FLOP/cycle * clock"};
+  }
+  if (auto lanes = keys.get<IntegerAttr>("lanes")) {
+    core.lanes = lanes.getInt();
+    keys.remember("lanes", std::to_string(core.lanes));
+    return {Rational(core.lanes), std::to_string(core.lanes) + " lanes * 1 FLOP/cycle * clock"};
+  }
+  return {};
+}
+
+bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree,
+              Core &core) {
+  core.name = op.getSymName().str();
+  core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
+  AccelReader keys(op, op.getEntries(), core.name, core.origins);
+  auto count = op.instances();
+  if (!count) {
+    keys.complain("count") << " is left open: choose a value, or mine the design space first";
+    return false;
+  }
+  core.count = *count;
+  PerCycle geometry = readGeometry(keys, core);
+  if (auto peaks = keys.get<DictionaryAttr>("peak")) {
+    for (NamedAttribute peak : peaks) {
+      auto value = keys.closed<accel::QuantityAttr>("peak", peak.getValue());
+      core.peak[peak.getName().str()] =
+          FlopsPerSecond(keys.number("peak." + peak.getName().str(), value, clock, core.count));
+    }
+    std::string all; // the whole key too, as it was written
+    for (NamedAttribute peak : peaks)
+      if (auto value = dyn_cast<accel::QuantityAttr>(peak.getValue()))
+        all += (all.empty() ? "" : ", ") + peak.getName().str() + ": " + value.spelled();
+    // Where array or lanes and clock give the same type's peak as well, both agree within 1 %.
+    std::vector<std::string> types = statedTypes(keys);
+    if (types.empty() && core.peak.size() == 1)
+      types.push_back(core.peak.begin()->first);
+    double follows = (geometry.flops * clock).toDouble();
+    for (const std::string &type : types)
+      if (auto stated = core.peak.find(type);
+          ratesAgree && stated != core.peak.end() && follows > 0 &&
+          std::abs(stated->second.value / follows - 1) > 0.01 && !keys.failed)
+        keys.complain("peak").append(" is ", fmt::format("{:.6g}", stated->second.value / 1e12),
+                                     " TFLOP/s of ", type, " for one core by its peak, but ",
+                                     fmt::format("{:.6g}", follows / 1e12), " by its ",
+                                     core.rows ? "array" : "lanes", " and the clock");
+    auto first = dyn_cast<accel::QuantityAttr>(peaks.begin()->getValue());
+    keys.remember("peak", all, first ? first.getSource() : "");
+  } else if (!geometry.text.empty()) {
+    StringRef key = core.rows ? "array" : "lanes";
+    if (clock.isZero())
+      keys.complain(key) << " gives work per cycle, but the accelerator states no 'clock'";
+    for (const std::string &type : statedTypes(keys)) {
+      core.peak[type] = FlopsPerSecond((geometry.flops * clock).toDouble());
+      core.origins["peak." + type] = {geometry.text, "", core.origins[key.str()].location};
+    }
+  }
+  if (auto dataflow = keys.get<StringAttr>("dataflow"))
+    core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
+  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
+    core.efficiency = keys.number("efficiency", efficiency, clock);
+  core.halfWork = Flops(keys.number("half_work"));
+  if (auto spread = keys.get<StringAttr>("spread")) {
+    core.oneEach = spread.getValue() == "one_each";
+    core.either = spread.getValue() == "either" && core.count > 1;
+  }
+  if (auto overlap = keys.get<ArrayAttr>("overlap"))
+    for (Attribute what : overlap)
+      if (auto word = dyn_cast<StringAttr>(what))
+        (word.getValue() == "fill" ? core.overlapFill : core.overlapDrain) = true;
+  if (auto cycles = keys.get<DictionaryAttr>("cycles"))
+    for (NamedAttribute entry : cycles)
+      if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
+        core.cyclesOf[entry.getName().str()] = count.quantity().value.toDouble();
+  if (auto zeros = keys.get<DictionaryAttr>("sparse"))
+    core.sparse = sparseCoreOf(keys, zeros);
+  if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
+    auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
+    core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
+  } else if (auto last = order.lastBeforeCore.find(op); last != order.lastBeforeCore.end()) {
+    core.reads = last->second;
+  }
+  return !keys.failed;
+}
+
+/// The accelerator's cost model, else the only one its cores name.
+bool readCostModel(accel::AcceleratorOp accelerator, Machine &machine) {
+  if (auto stated = accelerator.getEntries().getAs<StringAttr>("cost_model")) {
+    machine.costModel = stated.str();
+    return true;
+  }
+  accel::CoreOp first;
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>()) {
+    auto stated = core.getEntries().getAs<StringAttr>("cost_model");
+    if (!stated)
+      continue;
+    if (first && machine.costModel != stated.getValue()) {
+      auto error = emitError(accel::locationOf(core, "cost_model"))
+                   << "core '" << core.getSymName() << "' names cost model '" << stated.getValue()
+                   << "', but one accelerator has one cost model so far";
+      error.attachNote(accel::locationOf(first, "cost_model"))
+          << "core '" << first.getSymName() << "' names '" << machine.costModel << "'";
+      return false;
+    }
+    first = core;
+    machine.costModel = stated.str();
+  }
+  return true;
+}
+
+bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
+  AccelReader keys(power, power.getEntries(), "power", machine.origins);
+  machine.idle = Watts(keys.number("idle"));
+  machine.tdp = Watts(keys.number("tdp"));
+  machine.energyPerFlop =
+      JoulesPerFlop(keys.number("mac", keys.get<accel::QuantityAttr>("mac"), clock, 2));
+  if (auto types = keys.get<DictionaryAttr>("mac_by_type"))
+    for (NamedAttribute type : types)
+      if (auto energy = keys.closed<accel::QuantityAttr>("mac_by_type", type.getValue())) {
+        machine.energyPerFlopOf[type.getName().str()] =
+            JoulesPerFlop(energy.quantity().value.toDouble() / 2);
+        machine.origins["mac." + type.getName().str()] = {
+            energy.spelled(), energy.getSource().str(),
+            sourceOf(accel::locationOf(power, "mac_by_type"))};
+      }
+  return !keys.failed;
+}
+
+/// The area that is stated, else how it follows from the parts.
+bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule) {
+  AccelReader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
+  if (auto stated = keys.get<accel::QuantityAttr>("area"))
+    machine.area = {keys.number("area", stated, 0)};
+  bool isStated = accelerator.getEntries().contains("area");
+  for (auto area : accelerator.getBody().getOps<accel::AreaOp>()) {
+    AccelReader parts(area, area.getEntries(), "area", machine.origins);
+    auto name = parts.get<StringAttr>("model");
+    if (isStated || keys.failed)
+      break;
+    if (name) {
+      rule.name = name.str();
+      rule.model = AreaModel::shipped(name.getValue());
+      if (!rule.model) {
+        emitError(accel::locationOf(area, "model"))
+            << "no area model '" << name.getValue()
+            << "' is in the catalogue, which has 'catalog/area_45nm'";
+        return false;
+      }
+      parts.remember("model", name.str());
+      rule.origin.location = machine.origins["model"].location;
+      continue;
+    }
+    std::map<std::string, Origin> own; // "mac" of power is another one
+    AccelReader rates(area, area.getEntries(), "area", own);
+    rule.rates = {rates.number("mac"), rates.number("lane"), rates.number("sram"),
+                  rates.number("fixed")};
+    for (const auto &[key, origin] : own)
+      rule.origin.text +=
+          fmt::format("{}{} {}", rule.origin.text.empty() ? "" : ", ", key, origin.text);
+    rule.origin.source = own.empty() ? "" : own.begin()->second.source;
+    rule.origin.location = sourceOf(accel::blockLocation(area));
+    if (rates.failed)
+      return false;
+  }
+  return !keys.failed;
+}
+
+} // namespace
+
+bool readHead(accel::AcceleratorOp accelerator, MachineHead &head) {
+  Machine &machine = head.machine;
+  machine.name = accelerator.getSymName().str();
+  machine.location = sourceOf(accel::blockLocation(accelerator));
+  AccelReader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
+  if (auto stated = keys.get<accel::QuantityAttr>("clock")) {
+    head.clock = stated.quantity().value;
+    machine.clock = Hertz(keys.number("clock", stated, head.clock));
+  }
+  if (auto fitted = accelerator->getAttrOfType<DictionaryAttr>(kFittedAttribute))
+    for (NamedAttribute value : fitted)
+      if (auto number = dyn_cast<FloatAttr>(value.getValue()))
+        machine.fitted.values.push_back({value.getName().str(), number.getValueAsDouble()});
+  if (auto from = accelerator->getAttrOfType<StringAttr>(kFittedFromAttribute))
+    machine.fitted.source = from.str();
+  machine.host = {Seconds(keys.number("kernel_floor")), Seconds(keys.number("microbatch_cost")),
+                  Seconds(keys.number("step_cost"))};
+  machine.hostBandwidth = BytesPerSecond(keys.number("host_bandwidth"));
+  if (auto fabric = keys.get<DictionaryAttr>("dataflow"))
+    machine.fabric = fabricOf(keys, fabric);
+  if (auto node = keys.get<accel::QuantityAttr>("technology"))
+    head.node = node.quantity().value.toDouble();
+  bool good = !keys.failed && readCostModel(accelerator, machine);
+  for (auto power : accelerator.getBody().getOps<accel::PowerOp>())
+    good &= readPower(power, head.clock, machine);
+  return readArea(accelerator, machine, head.area) && good;
+}
+
+FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
+  Memory memory;
+  if (!readMemory(op, clock, memory))
+    return failure();
+  if (node > 0) {
+    std::map<std::string, std::string> standards;
+    if (auto standard = op.getEntries().getAs<StringAttr>("standard"))
+      standards[memory.name] = standard.str();
+    Machine alone;
+    alone.location = sourceOf(accel::blockLocation(op->getParentOp()));
+    alone.memories = {memory};
+    fillEnergies(alone, node, standards);
+    memory = alone.memories[0];
+  }
+  return memory;
+}
+
+FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &order,
+                       bool ratesAgree) {
+  Core core;
+  if (!readCore(op, clock, order, ratesAgree, core))
+    return failure();
+  return core;
+}
+
+std::optional<Issue> applyArea(const AreaRule &rule, Machine &machine) {
+  if (rule.model) {
+    auto sum = rule.model->area(machine);
+    if (auto *issue = std::get_if<Issue>(&sum)) {
+      issue->message = fmt::format("'{}' {}", rule.name, issue->message);
+      return std::move(*issue);
+    }
+    machine.area = std::get<SquareMetres>(sum);
+    machine.origins["area"] = {
+        fmt::format("{:.6g} mm2 by {}", machine.area.squareMillimetres(), rule.name), "",
+        rule.origin.location};
+  } else if (rule.rates) {
+    machine.area = areaOfParts(machine, *rule.rates);
+    machine.origins["area"] = rule.origin;
+  }
+  return std::nullopt;
+}
+
+Watts powerAtPeak(const Machine &machine, bool least) {
+  Watts sum = machine.idle;
+  for (const Core &core : machine.cores) {
+    std::vector<std::string> types;
+    for (const auto &[type, peak] : core.peak)
+      types.push_back(type);
+    if (types.empty())
+      types.push_back(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
+    double power = least ? std::numeric_limits<double>::infinity() : 0;
+    for (const std::string &type : types) {
+      double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
+      power = least ? std::min(power, one) : std::max(power, one);
+    }
+    sum += Watts(power * static_cast<double>(core.count));
+  }
+  for (const Memory &memory : machine.memories)
+    sum += Watts(memory.bandwidth.value * memory.energy.value);
+  return sum;
+}
+
+FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
+  MachineHead head;
+  bool good = readHead(accelerator, head);
+  FailureOr<MemoryOrder> order = memoryOrder(accelerator);
+  if (failed(order))
+    return failure();
+  Machine machine = head.machine;
+  for (accel::MemoryOp op : order->memories) {
+    FailureOr<Memory> memory = memoryOf(op, head.clock, head.node);
+    good &= succeeded(memory);
+    machine.memories.push_back(succeeded(memory) ? *memory : Memory());
+  }
+  for (auto op : accelerator.getBody().getOps<accel::CoreOp>()) {
+    FailureOr<Core> core = coreOf(op, head.clock, *order);
+    good &= succeeded(core);
+    machine.cores.push_back(succeeded(core) ? *core : Core());
+  }
+  if (!good || !checkMemories(accelerator, *order, machine))
+    return failure();
+  if (std::optional<Issue> issue = applyArea(head.area, machine)) {
+    auto area = *accelerator.getBody().getOps<accel::AreaOp>().begin();
+    emitError(accel::locationOf(area, "model")) << issue->message;
+    return failure();
+  }
+  fillEnergies(machine, head.node); // of the arithmetic: memories have theirs
+  return machine;
+}
+
+} // namespace accord

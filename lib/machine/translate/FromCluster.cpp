@@ -1,0 +1,344 @@
+#include "lib/machine/translate/FromCluster.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/accel/KeyLocations.h"
+#include "lib/machine/translate/SourceOf.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+Issue uneven(mlir::Operation *at, std::string message) {
+  return {"A0456", std::move(message), sourceOf(accel::blockLocation(at)), {}};
+}
+
+/// The only block of its kind in a scope; null after an issue.
+template <typename Op>
+Op only(mlir::Operation *scope, llvm::StringRef what, std::optional<Issue> &issue) {
+  Op first;
+  for (Op one : scope->getRegion(0).getOps<Op>()) {
+    if (first) {
+      issue = uneven(
+          one, fmt::format("not supported yet: several kinds of {} in one cluster", what.str()));
+      issue->notes.push_back({sourceOf(accel::blockLocation(first)), "the first one is here"});
+      return nullptr;
+    }
+    first = one;
+  }
+  return first;
+}
+
+/// Where a cluster's devices are: in its servers, or in itself.
+struct Parts {
+  accel::ServerOp server; ///< null: devices of the cluster itself
+  accel::DeviceOp device;
+};
+
+std::variant<Parts, Issue> partsOf(accel::ClusterOp cluster) {
+  std::optional<Issue> issue;
+  Parts parts;
+  parts.server = only<accel::ServerOp>(cluster, "servers", issue);
+  if (issue)
+    return *issue;
+  parts.device = only<accel::DeviceOp>(cluster, "devices", issue);
+  if (issue)
+    return *issue;
+  if (parts.server && parts.device)
+    return uneven(parts.device, "not supported yet: devices beside servers in one cluster");
+  if (parts.server)
+    parts.device = only<accel::DeviceOp>(parts.server, "devices", issue);
+  if (issue)
+    return *issue;
+  if (!parts.device) // the verifier knows
+    return uneven(cluster, "the cluster has no device");
+  return parts;
+}
+
+/// Reads keys that are stated as numbers; the first one that is left open is remembered.
+class Keys {
+public:
+  Keys(mlir::Operation *block, DictionaryAttr entries, std::map<std::string, Origin> *origins)
+      : block(block), entries(entries), origins(origins) {}
+  std::optional<Issue> issue;
+
+  template <typename Kind> Kind closed(llvm::StringRef key, Attribute value) {
+    if (!value || isa<Kind>(value))
+      return dyn_cast_or_null<Kind>(value);
+    if (!issue)
+      issue = {
+          "A0456",
+          fmt::format(
+              "'{}' {}", key.str(),
+              isa<accel::ChoiceAttr>(value)
+                  ? "is left open: choose a value, or mine the cluster"
+                  : "has no value yet: it depends on other keys"),
+          sourceOf(accel::locationOf(block, key)),
+          {}};
+    return {};
+  }
+  std::optional<double> number(llvm::StringRef key) {
+    auto value = closed<accel::QuantityAttr>(key, entries.get(key));
+    if (!value)
+      return std::nullopt;
+    if (origins)
+      (*origins)[key.str()] = {value.spelled(), value.getSource().str(),
+                               sourceOf(accel::locationOf(block, key))};
+    return value.quantity().value.toDouble();
+  }
+  std::optional<int64_t> integer(llvm::StringRef key) {
+    auto value = closed<IntegerAttr>(key, entries.get(key));
+    return value ? std::optional(value.getInt()) : std::nullopt;
+  }
+  std::string word(llvm::StringRef key) {
+    auto value = closed<StringAttr>(key, entries.get(key));
+    return value ? value.str() : "";
+  }
+
+private:
+  mlir::Operation *block;
+  DictionaryAttr entries;
+  std::map<std::string, Origin> *origins;
+};
+
+std::variant<Network, Issue> networkFrom(accel::NetworkOp op, int64_t endpoints,
+                                         std::vector<std::string> &assumptions) {
+  Network network;
+  network.name = op.getSymName().str();
+  network.location = sourceOf(accel::blockLocation(op));
+  network.endpoints = endpoints;
+  Keys keys(op, op.getEntries(), &network.origins);
+  network.topology = topologyOf(keys.word("topology")).value_or(Topology::Switch);
+  network.bandwidth = BytesPerSecond(keys.number("bandwidth").value_or(0));
+  auto latency = keys.number("latency"), efficiency = keys.number("efficiency");
+  network.latency = Seconds(latency.value_or(0));
+  network.efficiency = efficiency.value_or(1);
+  network.energy = JoulesPerByte(keys.number("energy").value_or(0));
+  network.oversubscription = keys.number("oversubscription").value_or(1);
+  network.leaf = keys.integer("leaf").value_or(1);
+  network.inSwitchReduction = keys.word("reduction") == "in_switch";
+  network.algorithm = algorithmOf(keys.word("algorithm"));
+  if (auto shape = keys.closed<ArrayAttr>("shape", op.getEntries().get("shape")))
+    for (Attribute extent : shape)
+      if (auto integer = keys.closed<IntegerAttr>("shape", extent))
+        network.shape.push_back(integer.getInt());
+  if (auto table = op.getEntries().getAs<DictionaryAttr>("bandwidth_by_peers"))
+    for (NamedAttribute entry : table)
+      if (auto value = keys.closed<accel::QuantityAttr>("bandwidth_by_peers", entry.getValue())) {
+        int64_t peers = 0;
+        if (!entry.getName().getValue().getAsInteger(10, peers)) // else the verifier has refused it
+          network.bandwidthByPeers.push_back(
+              {peers, BytesPerSecond(value.quantity().value.toDouble())});
+      }
+  if (keys.issue)
+    return *keys.issue;
+  std::sort(network.bandwidthByPeers.begin(), network.bandwidthByPeers.end());
+  if (!latency)
+    assumptions.push_back(
+        fmt::format("messages over network '{}' take no latency: it states none", network.name));
+  if (!efficiency && network.bandwidthByPeers.empty())
+    assumptions.push_back(fmt::format(
+        "network '{}' reaches its whole bandwidth: it states no efficiency", network.name));
+  return network;
+}
+
+/// The widest network of a scope that connects all `names`.
+std::variant<Network, Issue> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> names,
+                                    int64_t endpoints, std::vector<std::string> &assumptions) {
+  std::optional<Network> best;
+  std::vector<std::string> ofBest;
+  bool several = false;
+  for (auto op : scope->getRegion(0).getOps<accel::NetworkOp>()) {
+    auto connects = op.getEntries().getAs<ArrayAttr>("connects");
+    auto ends = [&](llvm::StringRef name) {
+      return llvm::any_of(connects.getAsRange<FlatSymbolRefAttr>(),
+                          [&](auto one) { return one.getValue() == name; });
+    };
+    if (!connects || !llvm::all_of(names, ends))
+      continue;
+    std::vector<std::string> assumed;
+    auto made = networkFrom(op, endpoints, assumed);
+    if (auto *issue = std::get_if<Issue>(&made))
+      return *issue;
+    Network &network = std::get<Network>(made);
+    several |= best.has_value();
+    if (!best || endpointBandwidth(network, endpoints) > endpointBandwidth(*best, endpoints)) {
+      best = std::move(network);
+      ofBest = std::move(assumed);
+    }
+  }
+  if (!best) // of one name the verifier knows
+    return uneven(scope, fmt::format("no network connects '{}'", llvm::join(names, "' and '")));
+  assumptions.insert(assumptions.end(), ofBest.begin(), ofBest.end());
+  if (several)
+    assumptions.push_back(fmt::format(
+        "devices exchange data over network '{}', which has the most bandwidth", best->name));
+  return std::move(*best);
+}
+
+/// Dollars per hour of one device: what the first price that is a rent says of the device, of its
+/// server or of the whole cluster.
+double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp device,
+              int64_t perServer, int64_t servers, std::vector<std::string> &assumptions) {
+  for (mlir::Operation *scope : {cluster.getOperation(), server.getOperation()}) {
+    if (!scope)
+      continue;
+    for (auto price : scope->getRegion(0).getOps<accel::PriceOp>()) {
+      auto amount = price.getEntries().getAs<accel::QuantityAttr>("amount");
+      auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
+      if (!amount)
+        continue;
+      if (amount.quantity().dimension !=
+          Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
+        assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per "
+                              "device");
+        continue;
+      }
+      double hour = amount.quantity().value.toDouble() * 3600;
+      if (per && per.getValue() == device.getSymName())
+        return hour;
+      if (scope != cluster || (per && server && per.getValue() == server.getSymName()))
+        return hour / static_cast<double>(perServer);
+      return hour / static_cast<double>(perServer) / static_cast<double>(servers);
+    }
+  }
+  return 0;
+}
+
+std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster,
+                                                        accel::DeviceOp device) {
+  auto accelerator = dyn_cast_or_null<accel::AcceleratorOp>(
+      SymbolTable::lookupSymbolIn(cluster->getParentOp(), device.getAcceleratorAttr()));
+  if (!accelerator) // the verifier knows
+    return uneven(device, fmt::format("'{}' is no accelerator", device.getAccelerator().str()));
+  return accelerator;
+}
+
+/// Devices of one kind in servers of one kind.
+std::variant<Cluster, Issue> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machine) {
+  auto [server, device] = parts;
+  Cluster cluster;
+  cluster.name = op.getSymName().str();
+  cluster.location = sourceOf(accel::blockLocation(op));
+  cluster.machine = std::move(machine);
+  auto devices = device.instances();
+  auto servers = server ? server.instances() : std::optional<int64_t>(1);
+  if (!devices || !servers)
+    return uneven(
+        devices ? server.getOperation() : device.getOperation(),
+        "the count is left open: choose a value, or mine the cluster");
+  cluster.devicesPerServer = *devices;
+  cluster.servers = *servers;
+  mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
+  if (*devices > 1) {
+    auto network = widest(inner, {device.getSymName()}, *devices, cluster.assumptions);
+    if (auto *issue = std::get_if<Issue>(&network))
+      return *issue;
+    cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
+  }
+  if (*servers > 1) {
+    auto network = widest(op, {server.getSymName()}, *servers, cluster.assumptions);
+    if (auto *issue = std::get_if<Issue>(&network))
+      return *issue;
+    cluster.fabric.levels.push_back(std::move(std::get<Network>(network)));
+  }
+  cluster.pricePerHour = rentOf(op, server, device, *devices, *servers, cluster.assumptions);
+  for (auto host : inner->getRegion(0).getOps<accel::HostOp>()) {
+    Keys keys(host, host.getEntries(), nullptr);
+    cluster.host.memory = Bytes(keys.number("memory").value_or(0));
+    cluster.host.memoryBandwidth = BytesPerSecond(keys.number("memory_bandwidth").value_or(0));
+    cluster.host.storage = BytesPerSecond(keys.number("storage").value_or(0));
+    cluster.host.cpuCores = keys.integer("cpu_cores").value_or(0);
+    cluster.host.power = Watts(keys.number("power").value_or(0));
+    if (keys.issue)
+      return *keys.issue;
+  }
+  if (auto issues = check(cluster.fabric); !issues.empty())
+    return issues.front();
+  return cluster;
+}
+
+/// The kinds of devices of a cluster, each in its servers.
+std::vector<Parts> kindsOf(accel::ClusterOp cluster) {
+  std::vector<Parts> kinds;
+  for (auto server : cluster->getRegion(0).getOps<accel::ServerOp>())
+    for (auto device : server->getRegion(0).getOps<accel::DeviceOp>())
+      kinds.push_back({server, device});
+  for (auto device : cluster->getRegion(0).getOps<accel::DeviceOp>())
+    kinds.push_back({nullptr, device});
+  return kinds;
+}
+
+} // namespace
+
+std::variant<accel::AcceleratorOp, Issue> acceleratorOf(accel::ClusterOp cluster) {
+  auto parts = partsOf(cluster);
+  if (auto *issue = std::get_if<Issue>(&parts))
+    return *issue;
+  return acceleratorOf(cluster, std::get<Parts>(parts).device);
+}
+
+std::variant<Cluster, Issue> clusterFrom(accel::ClusterOp op, Machine machine) {
+  auto parts = partsOf(op);
+  if (auto *issue = std::get_if<Issue>(&parts))
+    return *issue;
+  return groupFrom(op, std::get<Parts>(parts), std::move(machine));
+}
+
+std::variant<std::vector<accel::AcceleratorOp>, Issue> acceleratorsOf(accel::ClusterOp cluster) {
+  std::vector<accel::AcceleratorOp> found;
+  for (const Parts &kind : kindsOf(cluster)) {
+    auto one = acceleratorOf(cluster, kind.device);
+    if (auto *issue = std::get_if<Issue>(&one))
+      return *issue;
+    found.push_back(std::get<accel::AcceleratorOp>(one));
+  }
+  if (found.empty()) // the verifier knows
+    return uneven(cluster, "the cluster has no device");
+  return found;
+}
+
+std::variant<ClusterGroups, Issue> groupsFrom(accel::ClusterOp op, std::vector<Machine> machines) {
+  ClusterGroups all;
+  all.name = op.getSymName().str();
+  all.location = sourceOf(accel::blockLocation(op));
+  std::vector<Parts> kinds = kindsOf(op);
+  if (kinds.size() != machines.size())
+    return uneven(op, "not a machine for each kind of devices");
+  int64_t endpoints = 0;
+  bool oneServer = true;
+  std::vector<llvm::StringRef> names;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    auto group = groupFrom(op, kinds[i], std::move(machines[i]));
+    if (auto *issue = std::get_if<Issue>(&group))
+      return *issue;
+    all.groups.push_back(std::move(std::get<Cluster>(group)));
+    oneServer &= kinds[i].server == kinds.front().server;
+  }
+  if (kinds.size() == 1)
+    return all;
+  mlir::Operation *scope = op;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (oneServer) { // in each server both kinds
+      scope = kinds[i].server ? kinds[i].server.getOperation() : op.getOperation();
+      names.push_back(kinds[i].device.getSymName());
+      endpoints += all.groups[i].devicesPerServer;
+    } else {
+      llvm::StringRef name =
+          kinds[i].server ? kinds[i].server.getSymName() : kinds[i].device.getSymName();
+      if (!llvm::is_contained(names, name)) {
+        names.push_back(name);
+        endpoints += all.groups[i].servers;
+      }
+    }
+  }
+  auto between = widest(scope, names, endpoints, all.groups.front().assumptions);
+  if (auto *issue = std::get_if<Issue>(&between))
+    return *issue;
+  all.between = std::move(std::get<Network>(between));
+  return all;
+}
+
+} // namespace accord

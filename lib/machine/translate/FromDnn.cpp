@@ -1,0 +1,478 @@
+#include "lib/machine/translate/FromDnn.h"
+#include "dialects/dnn/Dnn.h"
+#include "lib/machine/energy/Arithmetic.h"
+#include "lib/machine/translate/SourceOf.h"
+#include "mlir/IR/AffineExprVisitor.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+class Extractor {
+public:
+  Extractor(dnn::TrainingGraphOp graph, int64_t microbatch, int64_t microbatches) : source(graph) {
+    out.microbatch = microbatch;
+    out.microbatches = microbatches;
+  }
+
+  std::optional<WorkGraph> run(std::string &error);
+  std::vector<mlir::Operation *> origins; ///< by OperationId
+
+private:
+  ValueId define(mlir::Value value, RegionId region, Category category);
+  ValueId idOf(mlir::Value value);
+  void block(Block &block, RegionId region);
+  void operation(mlir::Operation &op, RegionId region);
+  void repeat(dnn::RepeatOp op, OperationId id, RegionId region);
+  void work(WorkOpInterface op, Operation &into);
+  std::vector<Loop> loops(WorkOpInterface op);
+  std::vector<LoopTensor> tensors(WorkOpInterface op);
+  void parts(dnn::FusedOp op, Operation &into);
+  void parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list, Operation &into);
+  void gradientBuffers(mlir::Operation &op, Operation &into);
+  void exchange(mlir::Operation &op, Operation &into);
+  void residents();
+  std::string unique(mlir::Operation &op);
+  /// What a batch is to an operation: once per step, the samples of all micro-batches.
+  std::optional<int64_t> samplesOf(mlir::Operation *op) const {
+    return isa<dnn::UpdateOp, dnn::GradientAllReduceOp>(op)
+               ? checkedMultiply(out.microbatch, out.microbatches)
+               : out.microbatch;
+  }
+  void fail(mlir::Operation &op, const char *what) {
+    if (problem.empty())
+      problem = "'" + op.getName().getStringRef().str() + "' " + what + " passes 2^63";
+  }
+
+  dnn::TrainingGraphOp source;
+  WorkGraph out;
+  DenseMap<mlir::Value, ValueId> ids;
+  llvm::StringMap<unsigned> names;
+  std::string problem;
+};
+
+ValueId Extractor::define(mlir::Value value, RegionId region, Category category) {
+  Value v;
+  v.region = region;
+  v.category = category;
+  if (auto bytes = bytesOf(value.getType(), out.microbatch))
+    v.bytes = *bytes;
+  else if (value.getDefiningOp())
+    fail(*value.getDefiningOp(), "has a result whose size");
+  if (auto stash = dyn_cast<dnn::StashType>(value.getType()))
+    v.slices = stash.getCount();
+  ValueId id = static_cast<ValueId>(out.values.size());
+  out.values.push_back(std::move(v));
+  ids[value] = id;
+  return id;
+}
+
+ValueId Extractor::idOf(mlir::Value value) { return ids.lookup(value); }
+
+/// Names come from the model's source; what passes add without a name gets its kind and a number.
+std::string Extractor::unique(mlir::Operation &op) {
+  std::string name;
+  if (auto given = op.getAttrOfType<StringAttr>(dnn::DnnDialect::kNameAttr))
+    name = given.str();
+  else if (auto repeat = dyn_cast<dnn::RepeatOp>(op))
+    name = repeat.getLabel().str();
+  else
+    name = op.getName().stripDialect().str();
+  unsigned &count = names[name];
+  return ++count == 1 ? name : name + "#" + std::to_string(count);
+}
+
+void Extractor::work(WorkOpInterface op, Operation &into) {
+  auto samples = samplesOf(op);
+  if (!samples)
+    return fail(*op.getOperation(), "has work that");
+  auto flops = op.getFlops(*samples);
+  auto read = op.getBytesRead(*samples), written = op.getBytesWritten(*samples);
+  if (!flops || !read || !written)
+    return fail(*op.getOperation(), "has work that");
+  switch (op.getCoreKind()) {
+  case WorkCore::None:
+    into.core = CoreKind::None;
+    return;
+  case WorkCore::Tensor:
+    into.core = CoreKind::Tensor;
+    break;
+  case WorkCore::Vector:
+    into.core = CoreKind::Vector;
+    break;
+  case WorkCore::Network:
+    into.core = CoreKind::Network;
+    break;
+  }
+  into.flops = *flops;
+  into.bytesRead = *read;
+  into.bytesWritten = *written;
+  into.givenSeconds = op.getGivenSeconds(out.microbatch);
+  into.contraction = op.isContraction();
+  into.domain = loops(op);
+  if (into.contraction)
+    into.tensors = tensors(op);
+}
+
+/// One affine position: strides of the iterators in it. A fixed position, or one that depends on
+/// data, has none.
+static std::vector<LoopTensor::Term> termsOf(AffineExpr position, unsigned loops) {
+  SimpleAffineExprFlattener flattener(loops, 0);
+  std::vector<LoopTensor::Term> terms;
+  // Divisions and remainders (strided gradients) add local terms: what loops are in them counts
+  // with stride 1.
+  if (failed(flattener.walkPostOrder(position)))
+    return terms;
+  ArrayRef<int64_t> flat = flattener.operandExprStack.back();
+  bool local = llvm::any_of(flat.drop_front(loops).drop_back(), [](int64_t c) { return c != 0; });
+  for (unsigned loop = 0; loop < loops; ++loop)
+    if (flat[loop] != 0)
+      terms.push_back({loop, std::abs(flat[loop])});
+    else if (local && position.isFunctionOfDim(loop))
+      terms.push_back({loop, 1});
+  return terms;
+}
+
+std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
+  std::vector<LoopTensor> list;
+  Work w = op.getWork();
+  size_t operands = op->getNumOperands();
+  for (auto [index, map] : llvm::enumerate(w.maps)) {
+    LoopTensor tensor;
+    tensor.written = index >= operands;
+    mlir::Value value = tensor.written ? mlir::Value(op->getResult(index - operands))
+                                       : mlir::Value(op->getOperand(index));
+    tensor.elementBits = 8 * elementBytes(getElementTypeOrSelf(value.getType()));
+    for (AffineExpr position : map.getResults())
+      tensor.dimensions.push_back(termsOf(position, w.domain.size()));
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && type.getRank() == static_cast<int64_t>(map.getNumResults()))
+      for (int64_t extent : type.getShape())
+        tensor.sizes.push_back(ShapedType::isDynamic(extent) ? out.microbatch : extent);
+    list.push_back(std::move(tensor));
+  }
+  return list;
+}
+
+std::vector<Loop> Extractor::loops(WorkOpInterface op) {
+  std::vector<Loop> domain;
+  Work w = op.getWork();
+  for (auto [extent, kind] : llvm::zip(w.domain, w.kinds))
+    domain.push_back({ShapedType::isDynamic(extent) ? samplesOf(op).value_or(1) : extent,
+                      kind == utils::IteratorType::reduction ? IteratorKind::Reduction
+                                                             : IteratorKind::Parallel});
+  return domain;
+}
+
+/// "linear"; of an operation that the file states, "custom scores".
+static std::string kindOf(mlir::Operation *op) {
+  std::string kind = op->getName().stripDialect().str();
+  if (auto custom = dyn_cast<dnn::CustomOp>(op))
+    kind += " " + custom.getFunction().str();
+  if (auto update = dyn_cast<dnn::UpdateOp>(op); update && update.getRowsAttr())
+    kind += "_rows";
+  if (isa<dnn::EmbeddingGradOp, dnn::EmbeddingBagGradOp>(op) &&
+      dnn::rowsOf(op->getResult(0).getType()))
+    kind.replace(kind.size() - 5, 5, "_rows_grad");
+  return kind;
+}
+
+void Extractor::parts(dnn::FusedOp op, Operation &into) {
+  for (WorkOpInterface body : op.getBodies()) {
+    FusedPart part;
+    part.name = dnn::nameOf(body).str();
+    part.kind = kindOf(body);
+    part.core = body.getCoreKind() == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
+    part.type = typeOf(*body.getOperation());
+    part.flops = body.getFlops(out.microbatch).value_or(0); // their sum was checked
+    part.contraction = body.isContraction();
+    part.domain = loops(body);
+    if (part.contraction)
+      part.tensors = tensors(body);
+    into.parts.push_back(std::move(part));
+  }
+  into.type = typeOf(*op.getMain().getOperation());
+}
+
+/// What a collective moves: the whole tensor, as lib/training/shard/Traffic.cpp counts it.
+void Extractor::exchange(mlir::Operation &op, Operation &into) {
+  if (into.core != CoreKind::Network)
+    return;
+  std::optional<int64_t> payload;
+  auto fill = [&](auto one, StringRef kind) {
+    into.exchange = Exchange{kind.str(), one.getAxis().str(),
+                             static_cast<int64_t>(one.getDevices()), payload.value_or(0)};
+  };
+  llvm::TypeSwitch<mlir::Operation *>(&op)
+      .Case<dnn::AllReduceOp, dnn::ReduceScatterOp, dnn::AllToAllOp>([&](auto one) {
+        payload = bytesOf(one.getX().getType(), out.microbatch);
+        fill(one, op.getName().stripDialect());
+      })
+      .Case([&](dnn::AllGatherOp one) {
+        payload = bytesOf(one.getY().getType(), out.microbatch);
+        fill(one, op.getName().stripDialect());
+      })
+      .Case([&](dnn::GradientAllReduceOp one) {
+        auto samples = samplesOf(one);
+        payload = samples ? one.getBytesWritten(*samples) : std::nullopt;
+        fill(one, one.getRowsAttr() ? "all_gather" : "all_reduce");
+      });
+  if (into.exchange && !payload)
+    fail(op, "exchanges data that");
+}
+
+/// Results that feed a gradient buffer are written there: no memory of their own, and a read when
+/// they accumulate.
+void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
+  Type format = source.getPrecision().getGradients();
+  for (OpResult result : op.getResults()) {
+    bool stored = llvm::any_of(result.getUsers(),
+                               [](mlir::Operation *user) { return isa<dnn::GradientOp>(user); });
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!stored || !type || into.core == CoreKind::None)
+      continue;
+    auto own = bytesOf(type, out.microbatch);
+    auto buffer =
+        bytesOf(RankedTensorType::get(type.getShape(), format, type.getEncoding()), out.microbatch);
+    if (!own || !buffer)
+      return fail(op, "has a gradient whose size");
+    into.bytesWritten += *buffer - *own;
+    if (out.microbatches > 1 && !dnn::rowsOf(type)) // rows are put behind those that are there
+      into.bytesRead += *buffer;
+    if (result.hasOneUse())
+      out.values[idOf(result)].bytes = 0;
+  }
+}
+
+void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
+  RegionId body = static_cast<RegionId>(out.regions.size());
+  out.regions.emplace_back();
+  out.regions[body].name = op.getLabel().str();
+  out.regions[body].count = op.getCount();
+  out.regions[body].parent = parent;
+  out.regions[body].owner = id;
+  out.regions[body].reverse = op.getReverse();
+  out.operations[id].body = body;
+
+  llvm::SetVector<mlir::Value> captured;
+  getUsedValuesDefinedAbove(op.getBody(), captured);
+  for (mlir::Value value : captured)
+    if (ids.count(value))
+      out.operations[id].operands.push_back(idOf(value));
+
+  Category category =
+      out.operations[id].phase == Phase::Forward ? Category::Activations : Category::Temporaries;
+  for (mlir::Value argument : op.getCarriedArguments())
+    define(argument, body, category);
+  for (auto [argument, stack] : llvm::zip(op.getUnstashedArguments(), op.getUnstashed())) {
+    ValueId inside = define(argument, body, Category::Activations);
+    out.values[inside].alias = idOf(stack);
+    out.regions[body].unstashed.push_back({inside, idOf(stack)});
+  }
+  block(op.getBlock(), body);
+
+  dnn::YieldOp yield = op.getYield();
+  for (auto [argument, yielded, initial, result] :
+       llvm::zip(op.getCarriedArguments(), yield.getCarried(), op.getInits(), op.getCarried()))
+    out.regions[body].carried.push_back(
+        {idOf(argument), idOf(yielded), idOf(initial), idOf(result)});
+  for (auto [inside, stack] : llvm::zip(yield.getStashed(), op.getStashed()))
+    out.regions[body].stashed.push_back({idOf(inside), idOf(stack)});
+}
+
+/// Two kinds of cores at work: each has its part of the FLOPs.
+void Extractor::parts(mlir::Operation *op, llvm::ArrayRef<dnn::AttentionPart> list,
+                      Operation &into) {
+  for (const dnn::AttentionPart &one : list) {
+    FusedPart part;
+    part.name = (dnn::nameOf(op) + "." + one.name).str();
+    part.kind = one.name.str();
+    part.core = one.core == WorkCore::Tensor ? CoreKind::Tensor : CoreKind::Vector;
+    part.type = typeOf(*op);
+    part.flops = checkedMultiply(volume(one.domain, out.microbatch), one.flopsPerPoint).value_or(0);
+    part.contraction = one.contraction;
+    for (int64_t extent : one.domain)
+      part.domain.push_back(
+          {ShapedType::isDynamic(extent) ? out.microbatch : extent, IteratorKind::Parallel});
+    for (size_t d = 4 + dnn::batchRank(cast<RankedTensorType>(op->getOperand(0).getType())) - 1;
+         d < part.domain.size(); ++d)
+      part.domain[d].kind = IteratorKind::Reduction; // keys, and the width of the products
+    into.parts.push_back(std::move(part));
+  }
+}
+
+/// Whether another pass than `phase`, or another iteration, reads the value or a view of it.
+static bool isKept(mlir::Value value, dnn::Phase phase) {
+  return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
+    if (auto view = dyn_cast<dnn::ReshapeOp>(user); view && dnn::phaseOf(view) == phase)
+      return isKept(view.getY(), phase);
+    return isa<dnn::YieldOp>(user) || dnn::phaseOf(user) != phase;
+  });
+}
+
+static Category categoryOf(mlir::Value result) {
+  mlir::Operation *op = result.getDefiningOp();
+  dnn::Phase phase = dnn::phaseOf(op);
+  auto work = dyn_cast<WorkOpInterface>(op);
+  if (work && work.getCoreKind() == WorkCore::Network && !isKept(result, phase))
+    return Category::Buffers;
+  return phase == dnn::Phase::Forward ? Category::Activations : Category::Temporaries;
+}
+
+void Extractor::operation(mlir::Operation &op, RegionId region) {
+  if (isa<dnn::GradientOp, dnn::YieldOp>(op))
+    return;
+  if (auto read = dyn_cast<dnn::ReadOp>(op)) {
+    out.values[define(read.getResult(), region, Category::Weights)].bytes = 0; // resident
+    return;
+  }
+  OperationId id = static_cast<OperationId>(out.operations.size());
+  out.operations.emplace_back();
+  origins.push_back(&op);
+  out.regions[region].operations.push_back(id);
+  Operation described;
+  described.name = unique(op);
+  described.kind = kindOf(&op);
+  described.region = region;
+  described.location = sourceOf(op.getLoc());
+  if (auto phase = op.getAttrOfType<dnn::PhaseAttr>(dnn::DnnDialect::kPhaseAttr))
+    described.phase = static_cast<Phase>(phase.getValue());
+  for (mlir::Value operand : op.getOperands())
+    if (ids.count(operand))
+      described.operands.push_back(idOf(operand));
+  for (mlir::Value result : op.getResults())
+    described.results.push_back(define(result, region, categoryOf(result)));
+  described.type = typeOf(op);
+  if (auto update = dyn_cast<dnn::UpdateOp>(op))
+    described.type = update.getPrecision().getMixed() ? "fp32" : arithmetic(update.getTensorType());
+  if (auto worker = dyn_cast<WorkOpInterface>(op)) {
+    work(worker, described);
+    exchange(op, described);
+    gradientBuffers(op, described);
+    if (auto fused = dyn_cast<dnn::FusedOp>(op))
+      parts(fused, described);
+    else if (auto attention = dyn_cast<dnn::FlashAttentionOp>(op))
+      parts(&op, attention.getParts(), described);
+    else if (auto gradient = dyn_cast<dnn::FlashAttentionGradOp>(op))
+      parts(&op, gradient.getParts(), described);
+  }
+  // Views, several results of one, too: they stay in the storage of what they show.
+  if (described.core == CoreKind::None && !described.operands.empty() && !isa<dnn::RepeatOp>(op))
+    for (ValueId view : described.results)
+      out.values[view].alias = described.operands[0];
+  out.operations[id] = std::move(described);
+  if (auto loop = dyn_cast<dnn::RepeatOp>(op))
+    repeat(loop, id, region);
+}
+
+void Extractor::block(Block &block, RegionId region) {
+  for (mlir::Operation &op : block)
+    operation(op, region);
+}
+
+void Extractor::residents() {
+  llvm::StringMap<dnn::UpdateOp> updates;
+  for (dnn::UpdateOp update : source.getOptimizerStep().getUpdates())
+    updates[update.getParameter()] = update;
+  for (dnn::ParameterOp parameter : source.getParameters()) {
+    dnn::UpdateOp update = updates.lookup(parameter.getSymName());
+    auto samples = samplesOf(update);
+    auto bytes = samples ? dnn::residentBytes(update, *samples) : std::nullopt;
+    if (!bytes)
+      return fail(*parameter.getOperation(), "needs memory that");
+    std::string name = parameter.getSymName().str();
+    out.residents.push_back({name, Category::Weights, bytes->weights});
+    out.residents.push_back({name, Category::Gradients, bytes->gradients});
+    if (bytes->optimizerStates)
+      out.residents.push_back({name, Category::OptimizerStates, bytes->optimizerStates});
+    out.parameters += parameter.getElements();
+  }
+}
+
+std::optional<WorkGraph> Extractor::run(std::string &error) {
+  out.model = source.getSymName().str();
+  out.optimizer = dnn::stringifyOptimizerKind(source.getOptimizer()).str();
+  out.precision = describe(source.getPrecision());
+  out.regions.resize(2);
+  out.regions[kMicrobatchRegion].name = "microbatch";
+  out.regions[kUpdateRegion].name = "update";
+  Block &micro = source.getMicrobatch().getBlock();
+  for (BlockArgument input : micro.getArguments())
+    define(input, kMicrobatchRegion, Category::Inputs);
+  block(micro, kMicrobatchRegion);
+  block(source.getOptimizerStep().getBlock(), kUpdateRegion);
+  residents();
+  for (Operation &op : out.operations)
+    for (ValueId result : op.results)
+      out.values[result].name = op.name;
+  if (!problem.empty()) {
+    error = problem;
+    return std::nullopt;
+  }
+  return std::move(out);
+}
+
+} // namespace
+
+std::optional<WorkGraph> workGraphFrom(dnn::TrainingGraphOp graph, int64_t microbatch,
+                                       int64_t microbatches, std::string &error,
+                                       std::vector<mlir::Operation *> *origins) {
+  Extractor extractor(graph, microbatch, microbatches);
+  auto work = extractor.run(error);
+  if (origins)
+    *origins = std::move(extractor.origins);
+  return work;
+}
+
+void describeAccesses(WorkGraph &work, dnn::TrainingGraphOp graph) {
+  std::string error;
+  std::vector<mlir::Operation *> origins;
+  if (!workGraphFrom(graph, work.microbatch, work.microbatches, error, &origins) ||
+      origins.size() != work.operations.size())
+    return;
+  auto shapeOf = [&](Type type) {
+    std::string text;
+    auto tensor = cast<RankedTensorType>(type);
+    for (int64_t extent : tensor.getShape())
+      text += std::to_string(ShapedType::isDynamic(extent) ? work.microbatch : extent) + "x";
+    return text + arithmetic(type);
+  };
+  auto makerOf = [&](mlir::Value value) -> std::string {
+    if (auto read = value.getDefiningOp<dnn::ReadOp>())
+      return read.getParameter().str();
+    if (mlir::Operation *maker = value.getDefiningOp())
+      return dnn::nameOf(maker).str();
+    bool input = isa<dnn::MicrobatchOp>(value.getParentBlock()->getParentOp());
+    return input ? "input" : "carried into the iteration";
+  };
+  for (OperationId id = 0; id < origins.size(); ++id) {
+    auto op = dyn_cast<WorkOpInterface>(origins[id]);
+    if (!op || op.getCoreKind() == WorkCore::None)
+      continue;
+    SmallVector<AffineMap> maps = op.getWork().maps;
+    size_t next = 0;
+    auto add = [&](mlir::Value value, bool written) {
+      TensorAccess access{written ? "" : makerOf(value), shapeOf(value.getType()), "", written};
+      if (next < maps.size()) {
+        llvm::raw_string_ostream stream(access.map);
+        maps[next++].print(stream);
+      }
+      work.operations[id].accesses.push_back(std::move(access));
+    };
+    for (mlir::Value operand : op->getOperands())
+      add(operand, false);
+    for (mlir::Value result : op->getResults())
+      add(result, true);
+  }
+}
+
+} // namespace accord

@@ -1,0 +1,385 @@
+#include "lib/machine/model/Machine.h"
+#include "lib/placement/builder/Layers.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord {
+namespace layers {
+
+std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph,
+                               const std::string &parameter) {
+  if (const uint32_t *cls = byPrefix(layering.classOf, parameter))
+    return {*cls};
+  size_t dot = parameter.rfind('.');
+  std::string suffix =
+      "." + (dot == std::string::npos ? parameter : parameter.substr(dot + 1)) + "_gradient";
+  std::string scope = dot == std::string::npos ? "" : parameter.substr(0, dot + 1);
+  std::set<uint32_t> owners;
+  for (const Operation &op : graph.operations)
+    if (op.name.size() > suffix.size() && op.name.compare(0, scope.size(), scope) == 0 &&
+        op.name.compare(op.name.size() - suffix.size(), suffix.size(), suffix) == 0)
+      if (const uint32_t *cls = byPrefix(layering.classOf, op.name))
+        owners.insert(*cls);
+  if (owners.empty())
+    owners.insert(0);
+  return {owners.begin(), owners.end()};
+}
+
+} // namespace layers
+
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 61;
+int64_t capped(double x) { return x < double(kMost) ? static_cast<int64_t>(x) : kMost; }
+int64_t sum(int64_t a, int64_t b) { return std::min(kMost, a + b); }
+
+/// Most bytes alive at a time, of values that are alive over intervals.
+class Alive {
+public:
+  void touch(ValueId root, int64_t from, int64_t to) {
+    auto [it, isNew] = spans_.try_emplace(root, from, to);
+    it->second.first = std::min(it->second.first, from);
+    it->second.second = std::max(it->second.second, to);
+  }
+  void add(int64_t bytes, int64_t from, int64_t to) { extra_.push_back({bytes, from, to}); }
+  int64_t peak(const WorkGraph &graph) const {
+    std::vector<std::pair<int64_t, int64_t>> events; // time, bytes
+    auto span = [&](int64_t bytes, int64_t from, int64_t to) {
+      events.push_back({from, bytes});
+      events.push_back({std::max(to, from + 1), -bytes});
+    };
+    for (auto &[root, at] : spans_)
+      span(graph.values[root].bytes, at.first, at.second);
+    for (auto &one : extra_)
+      span(one.bytes, one.from, one.to);
+    std::sort(events.begin(), events.end()); // what ends goes first
+    int64_t now = 0, most = 0;
+    for (auto &[time, bytes] : events)
+      most = std::max(most, now += bytes);
+    return most;
+  }
+
+private:
+  struct Extra {
+    int64_t bytes, from, to;
+  };
+  std::map<ValueId, std::pair<int64_t, int64_t>> spans_;
+  std::vector<Extra> extra_;
+};
+
+class Measuring {
+public:
+  Measuring(const Layering &layering, const WorkGraph &graph, const Costs &costs,
+            const Schedule &schedule, const std::vector<OperationTime> *fitted)
+      : layering_(layering), graph_(graph), costs_(costs), schedule_(schedule), fitted_(fitted),
+        deps_(Dependences::of(graph)), uses_(layering.classes.size()) {}
+
+  std::vector<LayerUse> run() {
+    assign();
+    times();
+    if (fitted_)
+      fittedTimes();
+    residents();
+    memory();
+    return std::move(uses_);
+  }
+
+private:
+  const Operation &operation(OperationId id) const { return graph_.operations[id]; }
+  int64_t countOf(uint32_t cls) const { return layering_.classes[cls].count; }
+
+  /// The class of each operation of a micro-batch, outermost.
+  void assign() {
+    const auto &all = graph_.regions[kMicrobatchRegion].operations;
+    std::vector<layers::Part> parts = layers::partsOf(layering_, graph_, deps_);
+    for (size_t i = 0; i < all.size(); ++i)
+      classOf_[all[i]] = parts[i].cls, backward_[all[i]] = parts[i].backward;
+  }
+
+  struct Phases {
+    double weight = 0, again = 0, all = 0;
+  };
+  void phases(RegionId r, double times, Phases &into) const {
+    for (const Slot &slot : schedule_.regions[r].slots) {
+      const Operation &op = operation(slot.operation);
+      double takes = times * static_cast<double>(slot.duration.value);
+      if (op.body != kNone) {
+        phases(op.body, times * static_cast<double>(graph_.regions[op.body].count), into);
+        continue;
+      }
+      into.all += takes;
+      into.weight += op.phase == Phase::WeightGradient ? takes : 0;
+      into.again += op.phase == Phase::Recompute ? takes : 0;
+    }
+  }
+  double joules(OperationId id) const {
+    const Operation &op = operation(id);
+    if (op.body == kNone)
+      return costs_.operations[id].energy.value;
+    double one = 0;
+    for (OperationId inner : graph_.regions[op.body].operations)
+      one += joules(inner);
+    return one * static_cast<double>(graph_.regions[op.body].count);
+  }
+
+  void times() {
+    for (const Slot &slot : schedule_.regions[kMicrobatchRegion].slots) {
+      OperationId id = slot.operation;
+      const Operation &op = operation(id);
+      uint32_t cls = classOf_.at(id);
+      LayerUse &use = uses_[cls];
+      double takes = static_cast<double>(slot.duration.value);
+      Phases of;
+      if (op.body != kNone) {
+        const Region &body = graph_.regions[op.body];
+        takes = static_cast<double>(schedule_.regions[op.body].length.value) *
+                static_cast<double>(body.count);
+        phases(op.body, 1, of);
+      } else {
+        of.all = 1;
+        of.weight = op.phase == Phase::WeightGradient;
+        of.again = op.phase == Phase::Recompute;
+      }
+      takes /= static_cast<double>(countOf(cls));
+      use.joules += joules(id) / static_cast<double>(countOf(cls));
+      if (op.body != kNone) {
+        int64_t hides = ringHides(graph_, deps_, schedule_, op.body);
+        double share =
+            static_cast<double>(graph_.regions[op.body].count) / static_cast<double>(countOf(cls));
+        int64_t &into = backward_.at(id) ? use.ringBackward : use.ringForward;
+        into = sum(into, capped(std::floor(static_cast<double>(hides) * share)));
+      }
+      if (!backward_.at(id)) {
+        use.forward = sum(use.forward, capped(std::ceil(takes)));
+        continue;
+      }
+      int64_t whole = capped(std::ceil(takes)),
+              weight = of.all > 0 ? capped(takes * of.weight / of.all) : 0,
+              again = of.all > 0 ? capped(takes * of.again / of.all) : 0;
+      use.weight = sum(use.weight, weight);
+      use.again = sum(use.again, again);
+      use.backward = sum(use.backward, std::max<int64_t>(0, whole - weight - again));
+    }
+    for (const Slot &slot : schedule_.regions[kUpdateRegion].slots) {
+      if (operation(slot.operation).exchange) // between replicas: no layer's own
+        continue;
+      const std::string &name = operation(slot.operation).name;
+      size_t dot = name.rfind(".update");
+      for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, dot))) {
+        double share = 1 / static_cast<double>(countOf(cls));
+        uses_[cls].update = sum(
+            uses_[cls].update, capped(std::ceil(static_cast<double>(slot.duration.value) * share)));
+        uses_[cls].joulesUpdate += joules(slot.operation) * share;
+      }
+    }
+  }
+
+  /// Of one layer, in seconds.
+  struct Spent {
+    OperationTime all, forward, weight, again;
+  };
+  void spend(OperationId id, double times, bool backward, Spent &into) const {
+    const Operation &op = operation(id);
+    if (op.body != kNone) {
+      for (OperationId inner : graph_.regions[op.body].operations)
+        spend(inner, times * static_cast<double>(graph_.regions[op.body].count), backward, into);
+      return;
+    }
+    auto add = [&](OperationTime &sum) {
+      sum.device += times * (*fitted_)[id].device, sum.host += times * (*fitted_)[id].host;
+    };
+    add(into.all);
+    if (!backward)
+      add(into.forward);
+    else if (op.phase == Phase::WeightGradient)
+      add(into.weight);
+    else if (op.phase == Phase::Recompute)
+      add(into.again);
+  }
+
+  void fittedTimes() {
+    std::vector<Spent> spent(uses_.size());
+    for (OperationId id : graph_.regions[kMicrobatchRegion].operations) {
+      uint32_t cls = classOf_.at(id);
+      spend(id, 1 / static_cast<double>(countOf(cls)), backward_.at(id), spent[cls]);
+    }
+    bool blocks = false;
+    OperationTime step;
+    for (size_t cls = 0; cls < uses_.size(); ++cls) {
+      blocks |= layering_.classes[cls].iterated;
+      step.device += spent[cls].all.device, step.host += spent[cls].all.host;
+    }
+    for (size_t cls = 0; cls < uses_.size(); ++cls) {
+      const Spent &s = spent[cls];
+      bool device = blocks ? s.all.device >= s.all.host : step.device >= step.host;
+      auto time = [&](const OperationTime &of) {
+        return capped(std::ceil((device ? of.device : of.host) * 1e12));
+      };
+      LayerUse &use = uses_[cls];
+      use.forward = time(s.forward), use.weight = time(s.weight), use.again = time(s.again);
+      use.backward = std::max<int64_t>(0, time(s.all) - use.forward - use.weight - use.again);
+      use.update = 0;
+      use.ringForward = use.ringBackward = 0; // what hid when steps were measured is in them
+    }
+    for (OperationId id : graph_.regions[kUpdateRegion].operations) {
+      if (operation(id).exchange) // between replicas: no layer's own
+        continue;
+      Spent one;
+      spend(id, 1, false, one);
+      const std::string &name = operation(id).name;
+      for (uint32_t cls :
+           layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
+        uses_[cls].update =
+            sum(uses_[cls].update,
+                capped(std::ceil(one.all.device * 1e12 / static_cast<double>(countOf(cls)))));
+    }
+  }
+
+  void residents() {
+    std::set<std::string> sparse; // tables
+    for (OperationId id : graph_.regions[kUpdateRegion].operations)
+      if (const Operation &op = operation(id); op.kind == "update_rows")
+        sparse.insert(op.name.substr(0, op.name.rfind(".update")));
+    for (const Resident &r : graph_.residents) {
+      std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, r.name);
+      for (uint32_t cls : owners) {
+        int64_t share = (r.bytes + countOf(cls) - 1) / countOf(cls);
+        LayerUse &use = uses_[cls];
+        int64_t &bytes = r.category == Category::Weights     ? use.weights
+                         : r.category == Category::Gradients ? use.gradients
+                                                             : use.states;
+        bytes = sum(bytes, share);
+        if (r.category == Category::Gradients && sparse.count(r.name))
+          use.rows = sum(use.rows, share);
+        if (owners.size() > 1 && r.category == Category::Gradients)
+          use.tied = sum(use.tied, share);
+      }
+    }
+  }
+
+  /// Most bytes of one iteration of a body besides its stashes and what comes from outside.
+  int64_t working(RegionId r) const {
+    std::set<ValueId> apart;
+    const Region &body = graph_.regions[r];
+    for (const Region::Slice &s : body.stashed)
+      apart.insert(deps_.root[s.inside]);
+    for (const Region::Slice &s : body.unstashed)
+      apart.insert(deps_.root[s.inside]);
+    Alive alive;
+    for (const Region::Carried &c : body.carried)
+      if (mine(deps_.root[c.argument], r, apart))
+        alive.touch(deps_.root[c.argument], 0, 1);
+    for (const Slot &slot : schedule_.regions[r].slots)
+      touch(slot, r, apart, alive);
+    for (const Region::Carried &c : body.carried)
+      if (mine(deps_.root[c.yielded], r, apart))
+        alive.touch(deps_.root[c.yielded], schedule_.regions[r].length.value,
+                    schedule_.regions[r].length.value);
+    return alive.peak(graph_);
+  }
+  bool mine(ValueId root, RegionId r, const std::set<ValueId> &apart) const {
+    return graph_.values[root].region == r && layers::counts(graph_.values[root]) &&
+           !apart.count(root);
+  }
+  void touch(const Slot &slot, RegionId r, const std::set<ValueId> &apart, Alive &alive) const {
+    const Operation &op = operation(slot.operation);
+    int64_t from = slot.start.value, to = from + slot.duration.value;
+    auto one = [&](ValueId v) {
+      if (ValueId root = deps_.root[v]; mine(root, r, apart))
+        alive.touch(root, from, to);
+    };
+    for (ValueId v : op.operands)
+      one(v);
+    for (ValueId v : deps_.uses[slot.operation])
+      one(v);
+    for (ValueId v : op.results)
+      one(v);
+    if (op.body != kNone)
+      alive.add(working(op.body), from, to);
+  }
+
+  void memory() {
+    // Who reads each value in the backward pass.
+    std::map<ValueId, std::set<uint32_t>> readers;
+    std::map<ValueId, uint32_t> madeIn, firstRead;
+    for (OperationId id : graph_.regions[kMicrobatchRegion].operations) {
+      uint32_t cls = classOf_.at(id);
+      for (ValueId v : deps_.uses[id]) {
+        ValueId root = deps_.root[v];
+        if (backward_.at(id))
+          readers[root].insert(cls);
+        else
+          firstRead.emplace(root, cls);
+      }
+      if (!backward_.at(id))
+        for (ValueId v : operation(id).results)
+          madeIn.emplace(deps_.root[v], cls);
+    }
+    std::set<ValueId> kept;
+    auto keep = [&](ValueId root, uint32_t cls) {
+      if (layers::counts(graph_.values[root]) && kept.insert(root).second)
+        uses_[cls].kept = sum(uses_[cls].kept, graph_.values[root].bytes);
+    };
+    for (auto &[root, cls] : firstRead) // inputs are there from the start
+      if (!madeIn.count(root))
+        keep(root, cls);
+    for (auto &[root, by] : readers) {
+      auto made = madeIn.find(root);
+      if (made == madeIn.end())
+        continue;
+      uint32_t cls = made->second;
+      bool iterated = layering_.classes[cls].iterated;
+      if (iterated && graph_.values[root].slices > 1)
+        kept.insert(root); // below, by iteration
+      else
+        keep(root, by.count(cls) && !iterated ? cls : *by.begin());
+    }
+    std::map<std::pair<uint32_t, bool>, Alive> alive;
+    for (const Slot &slot : schedule_.regions[kMicrobatchRegion].slots) {
+      uint32_t cls = classOf_.at(slot.operation);
+      const Operation &op = operation(slot.operation);
+      if (!layering_.classes[cls].iterated) {
+        touch(slot, kMicrobatchRegion, kept, alive[{cls, backward_.at(slot.operation)}]);
+        continue;
+      }
+      if (op.body == kNone)
+        continue;
+      if (!backward_.at(slot.operation))
+        for (ValueId root : layers::stashed(graph_, deps_, op.body))
+          if (graph_.values[root].region == op.body && layers::counts(graph_.values[root]))
+            uses_[cls].kept = sum(uses_[cls].kept, graph_.values[root].bytes);
+      uses_[cls].working = std::max(uses_[cls].working, working(op.body));
+    }
+    for (auto &[key, one] : alive)
+      uses_[key.first].working = std::max(uses_[key.first].working, one.peak(graph_));
+  }
+
+  const Layering &layering_;
+  const WorkGraph &graph_;
+  const Costs &costs_;
+  const Schedule &schedule_;
+  const std::vector<OperationTime> *fitted_;
+  Dependences deps_;
+  std::vector<LayerUse> uses_;
+  std::map<OperationId, uint32_t> classOf_;
+  std::map<OperationId, bool> backward_;
+};
+
+} // namespace
+
+std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph,
+                                const Costs &costs, const Schedule &schedule,
+                                const std::vector<OperationTime> *times) {
+  return Measuring(layering, graph, costs, schedule, times).run();
+}
+
+std::vector<SharedParameter> sharedParameters(const Layering &layering, const WorkGraph &graph) {
+  std::vector<SharedParameter> shared;
+  for (const Resident &r : graph.residents)
+    if (r.category == Category::Weights)
+      if (auto owners = layers::ownersOf(layering, graph, r.name); owners.size() > 1)
+        shared.push_back({r.name, std::move(owners)});
+  return shared;
+}
+
+} // namespace accord

@@ -1,0 +1,272 @@
+// certificate/placement.json: the problem by index, with nothing left out that could not be found
+// again. Zeros and empty lists are left out of what there are many of.
+#include "lib/support/documents/JsonLists.h"
+#include "lib/placement/output/PlacementJson.h"
+
+using namespace llvm;
+namespace accord {
+namespace {
+
+template <typename T> void some(json::Object &o, StringRef key, T value) {
+  if (value != T())
+    o[key.str()] = value;
+}
+void location(json::Object &o, const SourceLocation &at) {
+  if (at.file.empty())
+    return;
+  o["file"] = jsonString(at.file);
+  o["line"] = static_cast<int64_t>(at.line);
+  o["column"] = static_cast<int64_t>(at.column);
+}
+
+/// [latency, per byte].
+json::Value write(const LinearTime &t) { return json::Array{t.latency, t.perByte}; }
+json::Array write(const std::vector<LinearTime> &ways) {
+  return list(ways, [](const LinearTime &way) { return write(way); });
+}
+
+json::Value write(const PlacementProblem::Kind &k) {
+  json::Object o{{"name", jsonString(k.name)},      {"devices", k.devices},
+                 {"per_server", k.perServer},       {"memory_bytes", k.memory},
+                 {"idle_W", k.idleWatts},           {"tdp_W", k.tdpWatts},
+                 {"price_per_hour", k.pricePerHour}};
+  some(o, "host_memory_bytes", k.hostMemory);
+  location(o, k.location);
+  if (!k.counted.file.empty()) {
+    json::Object at;
+    location(at, k.counted);
+    o["counted"] = std::move(at);
+  }
+  return o;
+}
+
+json::Value write(const PlacementProblem::Pin &pin) {
+  json::Object o{{"text", jsonString(pin.text)}};
+  if (!pin.kinds.empty())
+    o["kinds"] = ids(pin.kinds);
+  if (pin.stage)
+    o["stage"] = *pin.stage;
+  if (pin.together)
+    o["together"] = true;
+  location(o, pin.location);
+  return o;
+}
+
+json::Value write(const PlacementProblem::Form &f) {
+  json::Object o{{"kind", static_cast<int64_t>(f.kind)},
+                 {"tensor", f.tensor},
+                 {"sequence", f.sequence},
+                 {"data", f.data},
+                 {"zero", f.zero},
+                 {"microbatch", f.microbatch}};
+  auto syncs = [&](const char *key, const std::vector<PlacementProblem::Sync> &all) {
+    if (!all.empty())
+      o[key] = list(all, [](const PlacementProblem::Sync &s) {
+        return json::Value(json::Object{{"together", s.together}, {"ways", write(s.ways)}});
+      });
+  };
+  syncs("syncs", f.syncs);
+  syncs("expert_syncs", f.expertSyncs);
+  if (!f.gather.empty())
+    o["gather"] = write(f.gather);
+  if (f.expert > 1)
+    o["expert"] = f.expert;
+  if (f.tables != PlacementProblem::Tables::Whole)
+    o["tables"] = name(f.tables);
+  some(o, "ring_overlap", f.ringOverlap);
+  some(o, "host_states", f.hostStates);
+  some(o, "host_weights", f.hostWeights);
+  if (f.order != PlacementProblem::RankOrder::TensorDataPipeline)
+    o["order"] = name(f.order);
+  return o;
+}
+
+json::Value write(const std::optional<PlacementProblem::Cost> &cost) {
+  if (!cost)
+    return nullptr;
+  json::Object o;
+  some(o, "forward", cost->forward);
+  some(o, "backward", cost->backward);
+  some(o, "weight", cost->weight);
+  some(o, "update", cost->update);
+  some(o, "resident", cost->resident);
+  some(o, "resident_weights", cost->residentWeights);
+  some(o, "resident_gradients", cost->residentGradients);
+  some(o, "gradients", cost->gradients);
+  some(o, "expert_gradients", cost->expertGradients);
+  some(o, "weights", cost->weights);
+  some(o, "host_resident", cost->hostResident);
+  some(o, "tied", cost->tied);
+  some(o, "joules", cost->joules);
+  some(o, "joules_again", cost->joulesAgain);
+  o["keeps"] = list(cost->keeps, [](const PlacementProblem::Keep &k) {
+    json::Object keep{{"policy", jsonString(k.policy)}};
+    some(keep, "again", k.again);
+    some(keep, "kept", k.kept);
+    some(keep, "working", k.working);
+    some(keep, "host_kept", k.hostKept);
+    return json::Value(std::move(keep));
+  });
+  return o;
+}
+
+json::Value write(const PlacementProblem::Layer &l) {
+  json::Object o{{"name", jsonString(l.name)}, {"class", static_cast<int64_t>(l.of)}};
+  if (!l.pins.empty())
+    o["pins"] = ids(l.pins);
+  location(o, l.location);
+  return o;
+}
+
+json::Value write(const PlacementProblem &p) {
+  json::Object limits;
+  some(limits, "step_ps", p.limits.step);
+  some(limits, "watts", p.limits.watts);
+  some(limits, "devices", p.limits.devices);
+  some(limits, "joules", p.limits.joules);
+  some(limits, "price", p.limits.price);
+  json::Object o{
+      {"name", jsonString(p.name)},
+      {"objective", name(p.objective)},
+      {"limits", std::move(limits)},
+      {"batch", p.batch},
+      {"kinds", list(p.kinds, [](const auto &kind) { return write(kind); })},
+      {"forms", list(p.forms, [](const auto &form) { return write(form); })},
+      {"classes", list(p.classes,
+                       [](const PlacementProblem::LayerClass &c) {
+                         return json::Value(json::Object{
+                             {"name", jsonString(c.name)},
+                             {"costs", list(c.costs, [](const auto &x) { return write(x); })}});
+                       })},
+      {"layers", list(p.layers, [](const auto &layer) { return write(layer); })},
+      // [from, to, bytes of a sample]
+      {"edges", list(p.edges,
+                     [](const PlacementProblem::Edge &e) {
+                       return json::Value(json::Array{static_cast<int64_t>(e.from),
+                                                      static_cast<int64_t>(e.to), e.bytes});
+                     })},
+      {"links", list(p.links,
+                     [](const PlacementProblem::Link &l) {
+                       return json::Value(
+                           json::Object{{"inside", write(l.inside)}, {"across", write(l.across)}});
+                     })},
+      {"schedules", list(p.schedules, [](PipelineSchedule s) { return json::Value(name(s)); })},
+      {"chunks", numbers(p.chunks)},
+      {"groups", list(p.groups,
+                      [](const PlacementProblem::GroupRange &range) {
+                        return json::Value(json::Array{range.fewest, range.most});
+                      })},
+      {"same_form", p.sameForm},
+      {"blocking_transfers", p.blockingTransfers},
+      {"hidden", p.hidden},
+      {"hides", p.hides},
+      {"per_microbatch_ps", p.perMicrobatch},
+      {"per_step_ps", p.perStep}};
+  if (p.evenly)
+    o["evenly"] = static_cast<int64_t>(*p.evenly);
+  if (!p.pins.empty())
+    o["pins"] = list(p.pins, [](const auto &pin) { return write(pin); });
+  some(o, "least_step_ps", p.leastStep);
+  if (!p.ties.empty())
+    o["ties"] = list(p.ties, [](const PlacementProblem::Tie &tie) {
+      return json::Value(json::Array{static_cast<int64_t>(tie.a), static_cast<int64_t>(tie.b)});
+    });
+  location(o, p.location);
+  return o;
+}
+
+json::Value write(const Placement &p) {
+  return json::Object{{"schedule", name(p.schedule)},
+                      {"chunks", p.chunks},
+                      {"microbatches", p.microbatches},
+                      {"stages", list(p.stages, [](const PlacedStage &s) {
+                         return json::Value(json::Object{{"form", static_cast<int64_t>(s.form)},
+                                                         {"layers", ids(s.layers)},
+                                                         {"keeps", ids(s.keeps)}});
+                       })}};
+}
+
+json::Value write(const PlacementWorth &w) {
+  return json::Object{{"step_ps", w.step},
+                      // [forward, backward, weight, send, finish]
+                      {"times_ps", list(w.times,
+                                        [](const StageTimes &t) {
+                                          return json::Value(json::Array{
+                                              t.forward, t.backward, t.weight, t.send, t.finish});
+                                        })},
+                      {"memory_bytes", numbers(w.memory)},
+                      {"host_bytes", numbers(w.host)},
+                      {"in_flight", numbers(w.inFlight)},
+                      {"joules", w.joules},
+                      {"fits", w.fits},
+                      {"devices", w.devices},
+                      {"value", w.value},
+                      {"price", w.price}};
+}
+
+} // namespace
+
+json::Value toJson(const PlacementProblem &problem) { return write(problem); }
+
+json::Value placementCertificate(const PlacementPlan &plan) {
+  // An infinite bound, that nothing fits, is null.
+  json::Object result{{"value", plan.result.value},
+                      {"bound", plan.result.bound},
+                      {"proof", jsonString(plan.result.proof)},
+                      {"examined", plan.result.examined},
+                      {"pruned", plan.result.pruned}};
+  if (plan.result.plan) {
+    result["plan"] = write(*plan.result.plan);
+    result["worth"] = write(plan.result.worth);
+  }
+  json::Object o{
+      {"schema", 1},
+      {"kind", "placement"},
+      {"version", jsonString(plan.version)},
+      {"job", jsonString(plan.job)},
+      {"model", jsonString(plan.model)},
+      {"cluster", jsonString(plan.cluster)},
+      {"precision", jsonString(plan.precision)},
+      {"optimizer", jsonString(plan.optimizer)},
+      {"parameters", plan.parameters},
+      {"model_flops", plan.modelFlops},
+      {"peak_flops", json::Array(plan.peakFlops)},
+      {"problem", write(plan.problem)},
+      {"result", std::move(result)},
+      {"conflict", list(plan.conflicts,
+                        [](const Conflict &c) {
+                          return json::Value(json::Object{{"constraint", jsonString(c.constraint)},
+                                                          {"file", jsonString(c.file)},
+                                                          {"line", static_cast<int64_t>(c.line)},
+                                                          {"detail", jsonString(c.detail)}});
+                        })},
+      {"relaxations", strings(plan.relaxations)},
+      {"runners_up", list(plan.runnersUp,
+                          [](const RunnerUp &r) {
+                            return json::Value(
+                                json::Object{{"plan", write(r.plan)}, {"worth", write(r.worth)}});
+                          })},
+      {"what_if", list(plan.whatIf,
+                       [](const Relaxation &r) {
+                         return json::Value(
+                             json::Object{{"what", jsonString(r.what)}, {"value", r.value}});
+                       })},
+      {"front", list(plan.front,
+                     [](const Tradeoff &t) {
+                       return json::Value(json::Object{{"what", jsonString(t.what)},
+                                                       {"plan", write(t.plan)},
+                                                       {"worth", write(t.worth)}});
+                     })},
+      {"samples", plan.samples},
+      {"sequence", plan.sequence},
+      // [name, value]
+      {"sizes", list(plan.sizes,
+                     [](const auto &size) {
+                       return json::Value(json::Array{jsonString(size.first), size.second});
+                     })},
+      {"assumptions", strings(plan.assumptions)}};
+  location(o, plan.location);
+  return o;
+}
+
+} // namespace accord

@@ -1,0 +1,113 @@
+// The numbers of a placement that people read, computed once for every emitter.
+#pragma once
+#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/placement/evaluate/Judge.h"
+#include <array>
+
+namespace accord {
+
+/// Where the time of a device group goes in one step; picoseconds that sum to the step.
+/// - `Forward`, `Backward`: the layers, with the collectives inside of them; `Backward` has both
+///   gradients
+/// - `Recompute`: forward work done again for the backward passes
+/// - `Transfer`: waiting for activations and gradients of other stages, where transfers block, and
+///   gathering weights (ZeRO 3)
+/// - `Exchange`: what of the exchange of gradients is not hidden; `Host`: launching micro-batches
+/// - `Bubble`: the rest; nothing to do
+enum class StepShare : uint8_t {
+  Forward,
+  Backward,
+  Recompute,
+  Transfer,
+  Exchange,
+  Update,
+  Host,
+  Bubble
+};
+constexpr size_t kStepShares = 8;
+const char *name(StepShare); ///< "forward", "backward", …
+
+/// Peak bytes of one device.
+enum class StageMemory : uint8_t { Weights, Gradients, States, Activations, Working };
+constexpr size_t kStageMemories = 5;
+const char *name(StageMemory); ///< "weights", "gradients", "optimizer_states", …
+
+/// The devices that run stages s, p + s, ….
+struct GroupFigures {
+  PlacementProblem::Id form = 0;
+  int64_t first = 0;         ///< rank within its kind
+  int64_t devices = 0;       ///< tensor * data
+  int64_t stride = 1;        ///< from a device of one replica to that of the next
+  int64_t last = 0;          ///< rank
+  int64_t host = 0;          ///< bytes of the host's memory for one device
+  std::string ranks() const; ///< "16..31", or "2..3, every 16 to 115" where others are between
+  std::array<int64_t, kStepShares> step{};
+  std::array<int64_t, kStageMemories> memory{};
+  int64_t capacity = 0;
+  int64_t exchange = 0;            ///< picoseconds of the whole exchange, hidden or not
+  int64_t gradientBytes = 0;       ///< that one device exchanges
+  int64_t expertGradientBytes = 0; ///< besides, with devices that have the same experts
+  int64_t together = 1;            ///< replicas in one server
+  int64_t peak() const;
+  int64_t of(StepShare share) const { return step[static_cast<size_t>(share)]; }
+  int64_t of(StageMemory part) const { return memory[static_cast<size_t>(part)]; }
+};
+
+struct PlacementFigures {
+  int64_t tensor = 1, pipeline = 1, data = 1; ///< of the first group; `pipeline` groups in a row
+  int64_t microbatch = 1;
+  int zero = 0;
+  bool sequence = false;
+  bool oneForm = true; ///< all groups have one form
+  double seconds = 0, throughput = 0;
+  double mfu = 0;     ///< model FLOPs / (step * peak of the devices used); 0: not known
+  double bubble = 0;  ///< share of all devices' time
+  size_t fullest = 0; ///< group whose memory is fullest
+  std::vector<GroupFigures> groups;
+  std::vector<StageTransfer> transfers;
+};
+
+/// Of a plan that is there and has no faults, with `worth` as `judge` gives it.
+PlacementFigures figuresOf(const PlacementPlan &plan);
+/// The same of any plan of its problem.
+PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &placement,
+                           const PlacementWorth &worth);
+
+/// Names of layers in their order, with runs that count up as one: "embedding", "block[0..11]".
+std::vector<std::string> layerRuns(const PlacementProblem &problem,
+                                   const std::vector<PlacementProblem::Id> &layers);
+
+/// What is computed again, by policy, in the order of the first layer that has it.
+struct RecomputeRun {
+  std::string policy;
+  std::vector<PlacementProblem::Id> layers;
+};
+std::vector<RecomputeRun> recomputeRuns(const PlacementProblem &problem, const PlacedStage &stage);
+
+/// Which stages wait for which: what `simulate` takes.
+std::vector<std::vector<uint32_t>> stageEdges(const Placement &placement,
+                                              const std::vector<StageTransfer> &transfers);
+
+/// All the steps that the job states; 0 steps where it does not.
+struct TrainingFigures {
+  double steps = 0, seconds = 0, joules = 0, price = 0;
+};
+TrainingFigures trainingOf(const PlacementPlan &plan);
+/// Joules of a step if every device used took its thermal design power throughout: no step takes
+/// more. 0 where one states none.
+double joulesAtTdp(const PlacementPlan &plan);
+
+/// What of a form is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
+std::string othersText(const PlacementProblem::Form &form);
+
+/// "tensor 8, pipeline 8 x 3 chunks, data 16": the degrees in a few words.
+std::string degreesText(const PlacementProblem &problem, const Placement &placement);
+
+/// What the objective is printed in ("s", "J", "W s", "") and how many of it one of its values is.
+struct PlacementUnit {
+  const char *unit;
+  double scale;
+};
+PlacementUnit unitOf(PlacementObjective objective);
+
+} // namespace accord

@@ -1,0 +1,50 @@
+// A placement with all that emitters print: what `accord compile` answers for a cluster.
+#pragma once
+#include "lib/placement/problem/Placement.h"
+#include "lib/machine/model/Plan.h"
+
+namespace accord {
+
+/// Another plan of the same problem, and what it loses.
+struct RunnerUp {
+  Placement plan;
+  PlacementWorth worth;
+};
+
+/// One limit relaxed by a tenth.
+struct Relaxation {
+  std::string what; ///< "memory of 'a100_80g' + 10 %"
+  double value = 0; ///< of the objective then
+};
+
+/// The best plan found with fewer devices, or less memory on each.
+struct Tradeoff {
+  std::string what; ///< "at most 64 devices"
+  Placement plan;
+  PlacementWorth worth;
+};
+
+struct PlacementPlan {
+  std::string job, model, cluster;
+  std::string precision, optimizer;
+  PlacementProblem problem;
+  PlacementResult result;
+  int64_t parameters = 0; ///< trained scalars
+  double modelFlops = 0;  ///< of a step
+  std::vector<double>
+      peakFlops; ///< FLOP/s of one device in the plan's precision, by kind; empty: not known
+  std::vector<Conflict> conflicts;      ///< a smallest set, when there is no plan
+  std::vector<std::string> relaxations; ///< what would make it feasible: "4.2 GiB more memory"
+  std::vector<RunnerUp> runnersUp;      ///< best first, of other degrees
+  std::vector<Relaxation> whatIf;
+  std::vector<Tradeoff> front; ///< none beats another in everything; most devices and memory first
+  double samples = 0;          ///< to train on; 0: not stated
+  int64_t sequence = 0;        ///< tokens of a sample; 0: not known
+  std::vector<std::pair<std::string, int64_t>>
+      sizes; ///< integer parameters of the model, with their values
+  std::vector<std::string> assumptions;
+  std::string version;
+  SourceLocation location; ///< of the `train` block
+};
+
+} // namespace accord

@@ -1,0 +1,27 @@
+// The space of placements, split into what bounds are proved of one by one.
+#pragma once
+#include "lib/placement/problem/Placement.h"
+
+namespace accord {
+
+struct Configuration {
+  int64_t microbatches, chunks;
+  PipelineSchedule schedule;
+  std::vector<PlacementProblem::Id>
+      forms; ///< as many samples each; with `sameForm` of distinct kinds
+};
+
+/// Every plan of the problem is of one of them, at least; false: there are more than a million, and
+/// some are missing.
+bool configurations(const PlacementProblem &problem, std::vector<Configuration> &list);
+
+/// Groups of devices that any plan of it has at most.
+int64_t mostGroups(const PlacementProblem &problem, const Configuration &configuration);
+
+/// Whether a plan of it may have just so many.
+bool mayHave(const PlacementProblem &problem, const Configuration &configuration, int64_t groups);
+
+/// "1F1B of 8 micro-batches, stages in form 3".
+std::string describe(const Configuration &configuration);
+
+} // namespace accord

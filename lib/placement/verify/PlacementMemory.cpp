@@ -1,0 +1,26 @@
+// Bounds of the least memory: what does not fit into less.
+#include "lib/placement/verify/PlacementBound.h"
+#include "lib/placement/verify/PlacementWorth.h"
+#include <cmath>
+
+namespace accord {
+
+BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
+                      const std::vector<PathBound> &paths) {
+  if (problem.objective != PlacementObjective::Memory)
+    return proveTimedBound(problem, bound, effort, passes, paths);
+  if (bound <= 0)
+    return {};
+  PlacementProblem less = problem;
+  less.objective = PlacementObjective::StepTime;
+  for (auto &kind : less.kinds)
+    if (static_cast<double>(kind.memory) >= bound)
+      kind.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
+  BoundProof proof = proveTimedBound(less, INFINITY, effort, passes);
+  if (proof.better)
+    if (auto worth = worthAgain(problem, *proof.better, passes))
+      proof.value = worth->value;
+  return proof;
+}
+
+} // namespace accord

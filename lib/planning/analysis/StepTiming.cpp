@@ -1,0 +1,228 @@
+#include "lib/planning/analysis/StepTiming.h"
+#include "lib/planning/analysis/CriticalPath.h"
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace accord {
+namespace {
+
+Issue issue(std::string message) { return {"A0920", std::move(message), {}, {}}; }
+
+/// What an operation holds while it runs: "core tc 0", "memory hbm", "network nvlink".
+using Held = std::set<std::string>;
+
+void addHeld(const Plan &plan, const Slot &slot, Held &held) {
+  OperationId id = slot.operation;
+  const OperationCost &cost = plan.costs.operations[id];
+  for (size_t c = 0; c < plan.machine.cores.size(); ++c) {
+    const Core &core = plan.machine.cores[c];
+    if (!holds(cost, static_cast<int>(c)))
+      continue;
+    bool one = core.oneEach && cost.parts.empty(); // a fused operation holds all instances
+    int64_t first = one ? slot.instance : 0, last = one || !core.oneEach ? first : core.count - 1;
+    for (int64_t i = first; i <= last; ++i)
+      held.insert("core " + core.name + " " + std::to_string(i));
+  }
+  for (size_t m = 0; m < cost.transfer.size() && m < plan.machine.memories.size(); ++m)
+    if (cost.transfer[m].value > 0)
+      held.insert("memory " + plan.machine.memories[m].name);
+  if (plan.graph.operations[id].core == CoreKind::Network && cost.core < 0)
+    held.insert(cost.model);
+}
+
+/// Bodies hold all that their operations do.
+void addHeld(const Plan &plan, RegionId region, Held &held) {
+  for (const Slot &slot : plan.schedule.regions[region].slots)
+    if (RegionId body = plan.graph.operations[slot.operation].body; body != kNone)
+      addHeld(plan, body, held);
+    else if (slot.duration.value > 0)
+      addHeld(plan, slot, held);
+}
+
+struct User {
+  int64_t start, end;
+  uint32_t node;
+};
+
+/// Everyone waits for all that ended before it started; those for whom someone in between waits
+/// are left out.
+void addOrder(std::vector<User> byStart, std::vector<TimingGraph::Edge> &edges) {
+  std::vector<User> byEnd = byStart;
+  std::sort(byStart.begin(), byStart.end(), [](const User &a, const User &b) {
+    return a.start != b.start ? a.start < b.start : a.node < b.node;
+  });
+  std::sort(byEnd.begin(), byEnd.end(), [](const User &a, const User &b) {
+    return a.end != b.end ? a.end < b.end : a.node < b.node;
+  });
+  size_t ended = 0;
+  int64_t lastStart = INT64_MIN;
+  for (const User &user : byStart) {
+    for (; ended < byEnd.size() && byEnd[ended].end <= user.start; ++ended)
+      lastStart = std::max(lastStart, byEnd[ended].start);
+    for (size_t i = ended; i-- > 0 && byEnd[i].end > lastStart;)
+      edges.push_back({byEnd[i].node, user.node, 0});
+  }
+}
+
+} // namespace
+
+std::optional<Issue> StepTiming::build(const Plan &plan, const Dependences &deps, RegionId r) {
+  const Region &region = plan.graph.regions[r];
+  for (OperationId id : region.operations)
+    if (RegionId body = plan.graph.operations[id].body; body != kNone)
+      if (auto problem = build(plan, deps, body))
+        return problem;
+  std::vector<const Slot *> slots(region.operations.size());
+  for (const Slot &slot : plan.schedule.regions[r].slots)
+    if (slot.operation < region_.size() && region_[slot.operation] == r)
+      slots[node_[slot.operation]] = &slot;
+  std::vector<int64_t> durations;
+  std::vector<std::string> names;
+  std::vector<TimingGraph::Edge> edges;
+  std::map<std::string, std::vector<User>> users;
+  for (uint32_t node = 0; node < slots.size(); ++node) {
+    OperationId id = region.operations[node];
+    const Operation &op = plan.graph.operations[id];
+    names.push_back(op.name);
+    if (!slots[node])
+      return issue("'" + op.name + "' has no slot in the schedule");
+    const Slot &slot = *slots[node];
+    Held held;
+    Wide duration = slot.duration.value;
+    if (op.body != kNone) {
+      duration = Wide{count_[op.body]} * length(op.body);
+      addHeld(plan, op.body, held);
+    } else if (slot.duration.value > 0) {
+      addHeld(plan, slot, held);
+    }
+    if (duration >= kLongestStep || slot.start.value < 0 || slot.start.value >= kLongestStep ||
+        slot.duration.value < 0 || slot.duration.value >= kLongestStep)
+      return issue("'" + op.name + "' runs outside of the longest step, 2^61 ps");
+    durations.push_back(static_cast<int64_t>(duration));
+    if (slot.duration.value > 0)
+      for (const std::string &what : held)
+        users[what].push_back({slot.start.value, slot.start.value + slot.duration.value, node});
+  }
+  for (auto &[what, of] : users)
+    addOrder(std::move(of), edges);
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  for (uint32_t node = 0; node < slots.size(); ++node)
+    for (OperationId before : deps.predecessors[region.operations[node]])
+      edges.push_back({node_[before], node, 0});
+  auto graph = TimingGraph::of(std::move(durations), edges, names);
+  if (Issue *problem = std::get_if<Issue>(&graph))
+    return *problem;
+  graphs_[r] = std::move(std::get<TimingGraph>(graph));
+  return std::nullopt;
+}
+
+bool StepTiming::fits(Wide micro, Wide update) const {
+  return Wide{microbatches_} * (micro + hostMicrobatch_) + update + hostStep_ < kLongestStep;
+}
+
+std::variant<StepTiming, Issue> StepTiming::of(const Plan &plan) {
+  if (auto problems = check(plan.graph); !problems.empty())
+    return problems.front();
+  if (plan.costs.operations.size() != plan.graph.operations.size() ||
+      plan.schedule.regions.size() != plan.graph.regions.size())
+    return issue("costs or schedule belong to another graph");
+  StepTiming step;
+  step.microbatches_ = plan.graph.microbatches;
+  for (Seconds host : {plan.machine.host.microbatch, plan.machine.host.step})
+    if (!Picoseconds::fits(host))
+      return issue("the host takes longer than the longest step, 2^61 ps");
+  step.hostMicrobatch_ = Picoseconds::ceil(plan.machine.host.microbatch).value;
+  step.hostStep_ = Picoseconds::ceil(plan.machine.host.step).value;
+  step.node_.resize(plan.graph.operations.size());
+  step.region_.resize(plan.graph.operations.size(), kNone);
+  for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
+    const Region &region = plan.graph.regions[r];
+    step.operations_.push_back(region.operations);
+    step.owner_.push_back(region.owner);
+    step.count_.push_back(region.count);
+    for (uint32_t node = 0; node < region.operations.size(); ++node) {
+      step.node_[region.operations[node]] = node;
+      step.region_[region.operations[node]] = r;
+    }
+  }
+  step.graphs_.resize(plan.graph.regions.size());
+  step.avoiding_.resize(plan.graph.regions.size());
+  Dependences deps = Dependences::of(plan.graph);
+  for (RegionId top : {kMicrobatchRegion, kUpdateRegion})
+    if (auto problem = step.build(plan, deps, top))
+      return *problem;
+  if (!step.fits(step.length(kMicrobatchRegion), step.length(kUpdateRegion)))
+    return issue("the step takes 2^61 ps or more");
+  return step;
+}
+
+std::variant<int64_t, Issue> StepTiming::stepWith(OperationId id, int64_t duration) const {
+  if (duration < 0 || duration >= kLongestStep)
+    return issue("a duration has to be 0 or more and less than 2^61 ps");
+  auto [micro, update] = lengths();
+  for (Wide takes = duration;;) {
+    RegionId region = region_[id];
+    const TimingGraph &graph = graphs_[region];
+    if (avoiding_[region].empty())
+      avoiding_[region] = graph.avoiding();
+    Wide length = std::max<Wide>(avoiding_[region][node_[id]], graph.through(node_[id]) + takes);
+    if (length >= kLongestStep)
+      return issue("the step would take 2^61 ps or more");
+    if (owner_[region] == kNone) {
+      (region == kMicrobatchRegion ? micro : update) = static_cast<int64_t>(length);
+      break;
+    }
+    id = owner_[region];
+    takes = length * count_[region];
+  }
+  if (!fits(micro, update))
+    return issue("the step would take 2^61 ps or more");
+  return stepFrom({micro, update});
+}
+
+std::optional<Issue> StepTiming::setDuration(OperationId id, int64_t duration) {
+  auto allowed = stepWith(id, duration);
+  if (Issue *problem = std::get_if<Issue>(&allowed))
+    return *problem;
+  struct Undo {
+    OperationId id;
+    int64_t duration;
+  };
+  std::vector<Undo> undo;
+  for (;;) {
+    RegionId region = region_[id];
+    int64_t before = length(region);
+    undo.push_back({id, this->duration(id)});
+    if (auto refused = graphs_[region].setDuration(node_[id], duration)) {
+      undo.pop_back();
+      for (const Undo &u : undo)
+        graphs_[region_[u.id]].setDuration(node_[u.id], u.duration);
+      return refused;
+    }
+    avoiding_[region].clear();
+    if (owner_[region] == kNone || length(region) == before)
+      return std::nullopt;
+    id = owner_[region];
+    duration = count_[region] * length(region);
+  }
+}
+
+std::vector<OperationId> StepTiming::criticalPath(RegionId region) const {
+  std::vector<OperationId> path;
+  for (uint32_t node : graphs_[region].criticalPath())
+    path.push_back(operations_[region][node]);
+  return path;
+}
+
+Arrivals::Work StepTiming::work() const {
+  Arrivals::Work sum;
+  for (const TimingGraph &graph : graphs_) {
+    sum.nodes += graph.work().nodes;
+    sum.blocks += graph.work().blocks;
+  }
+  return sum;
+}
+
+} // namespace accord

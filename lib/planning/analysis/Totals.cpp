@@ -1,0 +1,49 @@
+#include "lib/planning/analysis/Totals.h"
+
+namespace accord {
+namespace {
+
+void add(WorkSum &to, const Operation &op, const OperationCost &cost, Count times) {
+  to.executions += times;
+  to.flops += times * op.flops;
+  if (op.phase != Phase::Recompute)
+    to.contractionFlops += times * contractionFlops(op);
+  to.bytes += times * op.bytesRead + times * op.bytesWritten;
+  to.time += cost.time * static_cast<double>(times);
+  to.energy += cost.energy * static_cast<double>(times);
+}
+
+} // namespace
+
+StepTotals stepTotals(const WorkGraph &graph, const Costs &costs) {
+  StepTotals totals;
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.body != kNone)
+      continue;
+    const OperationCost &cost = costs.operations[id];
+    Count times = graph.executions(id);
+    add(totals.all, op, cost, times);
+    add(totals.byKind[{op.kind, op.phase}], op, cost, times);
+    if (cost.core >= 0)
+      add(totals.byCore[{cost.core, cost.type}], op, cost, times);
+  }
+  return totals;
+}
+
+double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, Seconds step) {
+  double atPeak = 0;
+  for (const auto &[where, work] : totals.byCore) {
+    const Core &core = machine.cores[where.first];
+    FlopsPerSecond peak = peakOfOne(machine, core, where.second) * static_cast<double>(core.count);
+    if (peak.value > 0)
+      atPeak += static_cast<double>(work.contractionFlops) / peak.value;
+  }
+  return step.value > 0 ? atPeak / step.value : 0;
+}
+
+Joules stepEnergy(const StepTotals &totals, const Machine &machine, Seconds step) {
+  return totals.all.energy + machine.idle * step;
+}
+
+} // namespace accord

@@ -1,0 +1,43 @@
+// The document of `accord estimate --json`: what each operation costs
+// (docs/schema/estimate.schema.json).
+#pragma once
+#include "lib/machine/model/Costs.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <vector>
+
+namespace accord {
+
+/// Input data of one step, where the training says how it is loaded.
+struct LoadingRow {
+  Bytes batch;
+  Seconds load, copy, compute, step; ///< `step` in steady state, loading included
+  double gain = 1;                   ///< of prefetching over doing it all in turn
+  int64_t prefetch = 0;
+  std::string bound;
+};
+
+/// Of one training step.
+struct EstimateTotals {
+  int64_t parameters = 0;
+  Count flops = 0;       ///< sum of flops * count
+  Seconds time;          ///< sum of time * count: one operation after the other
+  Joules energy;         ///< sum of energy * count
+  Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
+  std::optional<LoadingRow> loading;
+  Seconds step;                 ///< of the schedule
+  Joules arithmetic, idle;      ///< parts of the step's energy, `idle` over `step`
+  std::vector<Joules> memories; ///< … by level of the machine
+  Joules stepEnergy() const;    ///< all parts together
+  Watts power() const;          ///< of them over `step`
+};
+/// Sums over the operations that are no repeats. `memoryBytes` is of the residents only: the caller
+/// knows the rest.
+EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs);
+
+/// `flops`, `time_s`, `cycles`, `energy_J` and `bytes` are of ONE execution; `count` is how often
+/// it runs per step.
+llvm::json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                                 const EstimateTotals &totals);
+
+} // namespace accord

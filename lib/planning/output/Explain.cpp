@@ -1,0 +1,307 @@
+#include "lib/planning/analysis/WhatHelps.h"
+#include "lib/machine/energy/Energy.h"
+#include "lib/planning/output/Metrics.h"
+#include "lib/planning/output/Summary.h"
+#include "lib/support/documents/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+using namespace llvm;
+namespace accord {
+namespace {
+
+/// "2039 GB/s (NVIDIA A100 data sheet; a100.accel:4)".
+std::string originText(const Origin &origin) {
+  std::string from = origin.source;
+  if (!origin.location.file.empty())
+    from += fmt::format("{}{}:{}", from.empty() ? "" : "; ", origin.location.file,
+                        origin.location.line);
+  return origin.text + (from.empty() ? "" : " (" + from + ")");
+}
+
+std::string regionPath(const WorkGraph &g, RegionId region) {
+  std::string path;
+  for (RegionId r = region; r != kNone; r = g.regions[r].parent)
+    path = g.regions[r].name + (r > kUpdateRegion ? fmt::format("[{}]", g.regions[r].count) : "") +
+           (path.empty() ? "" : " > " + path);
+  return path;
+}
+
+using Line = function_ref<void(const std::string &, const std::string &)>;
+
+/// The domain, and how its iterators reach each tensor.
+void addDomain(const Operation &op, Line line) {
+  std::string domain;
+  for (auto [d, loop] : enumerate(op.domain))
+    domain += fmt::format("{}d{} {}{}", d ? ", " : "", d, loop.extent,
+                          loop.kind == IteratorKind::Reduction ? " (summed)" : "");
+  if (!domain.empty())
+    line("over", domain);
+  for (const TensorAccess &a : op.accesses)
+    line(a.written ? "writes" : "reads",
+         fmt::format("{}{}{} at {}", a.shape, a.tensor.empty() ? "" : ", ", a.tensor,
+                     a.map.empty() ? "()" : a.map));
+}
+
+/// "a faster core tc: up to 6.4x, then bandwidth hbm binds".
+std::string helpText(const OperationHelp &help) {
+  std::string what = help.resource == "kernel floor" ? "a lower kernel floor"
+                     : StringRef(help.resource).starts_with("bandwidth")
+                         ? "more " + help.resource
+                         : "a faster " + help.resource;
+  if (help.next.empty())
+    return what + ": nothing else limits it";
+  if (help.gain < 1.005)
+    return fmt::format("{} alone: nothing, {} binds as much", what, help.next);
+  return fmt::format("{}: up to {:.3g}x, then {} binds", what, help.gain, help.next);
+}
+
+/// By what uses it, in symbols and numbers; idle power over its time is the step's, not its own.
+void addEnergy(const Plan &plan, const Operation &op, const OperationCost &cost, Line line) {
+  if (cost.energy.value <= 0)
+    return;
+  EnergyParts parts = energyOf(cost, plan.machine);
+  std::string text = formatSi(cost.energy.value, "J");
+  if (parts.arithmetic.value > 0)
+    text += fmt::format("; arithmetic = flops * energy = {} * {} = {}", op.flops,
+                        formatSi(energyPerFlop(plan.machine, cost.type).value, "J"),
+                        formatSi(parts.arithmetic.value, "J"));
+  for (size_t l = 0; l < parts.memories.size(); ++l)
+    if (parts.memories[l].value > 0)
+      text += fmt::format("; {} = bytes * energy = {:.0f} * {} = {}", plan.machine.memories[l].name,
+                          cost.bytes[l].value, formatSi(plan.machine.memories[l].energy.value, "J"),
+                          formatSi(parts.memories[l].value, "J"));
+  line("energy", text);
+  for (const std::string &key : {"mac." + cost.type, std::string("mac")})
+    if (auto origin = plan.machine.origins.find(key); origin != plan.machine.origins.end()) {
+      line("source", fmt::format("{} = {}", key, originText(origin->second)));
+      break;
+    }
+}
+
+/// On how many instances of its core it runs, and what the other way would have cost.
+void addForms(const Plan &plan, OperationId id, Line line) {
+  const OperationCost &cost = plan.costs.operations[id];
+  if (cost.core < 0 || !plan.machine.cores[cost.core].either)
+    return;
+  auto form = [&](const OperationCost &one) {
+    const Core &core = plan.machine.cores[one.core];
+    int64_t held = heldInstances(plan.machine, one, one.core);
+    return fmt::format("{} of the {} instances of {}: {}", held == core.count ? "all" : "one",
+                       core.count, core.name, formatSi(one.time.value, "s"));
+  };
+  std::string text = form(cost);
+  auto others = plan.costs.alternatives.find(id);
+  if (others == plan.costs.alternatives.end() || others->second.empty()) {
+    text += plan.graph.operations[id].parts.empty() ? "; it was priced in no other way"
+                                                    : "; what is fused is spread over all";
+    return line("spread", text);
+  }
+  for (const OperationCost &other : others->second) {
+    if (cost.time > other.time)
+      text += ", which leaves the rest to others";
+    text += "; " + form(other);
+  }
+  line("spread", text);
+}
+
+/// What the backward pass does for a forward operation: those named after it, with their work.
+void addGradients(const WorkGraph &g, OperationId id, Line line) {
+  const Operation &op = g.operations[id];
+  if (op.phase != Phase::Forward || op.body != kNone)
+    return;
+  for (const Operation &other : g.operations) {
+    StringRef rest = other.name;
+    bool gradient = other.phase == Phase::DataGradient || other.phase == Phase::WeightGradient;
+    // "data_gradient.2" is that of another operand.
+    if (!gradient || !rest.consume_front(op.name + ".") ||
+        rest.rtrim("0123456789").rtrim('.').contains('.'))
+      continue;
+    std::string shapes;
+    for (const TensorAccess &a : other.accesses)
+      shapes += (a.written ? " -> " : shapes.empty() ? "; " : ", ") + a.shape;
+    line("backward", fmt::format("{} ({}): {}, {} read and {} written{}", rest.str(), other.kind,
+                                 formatSi(static_cast<double>(other.flops), "FLOP"),
+                                 formatBytes(static_cast<double>(other.bytesRead)),
+                                 formatBytes(static_cast<double>(other.bytesWritten)), shapes));
+  }
+}
+} // namespace
+
+Expected<std::string> explainOperation(const Plan &plan, StringRef operation,
+                                       const TextStyle &style) {
+  const WorkGraph &g = plan.graph;
+  OperationId id = 0;
+  while (id < g.operations.size() && g.operations[id].name != operation)
+    ++id;
+  if (id == g.operations.size()) // what was fused is found where it went
+    for (id = 0; id < g.operations.size() &&
+                 none_of(
+                     g.operations[id].parts,
+                     [&](const FusedPart &part) { return part.name == operation; });)
+      ++id;
+  if (id == g.operations.size()) {
+    StringRef nearest;
+    unsigned best = std::max<unsigned>(2, static_cast<unsigned>(operation.size() / 2));
+    for (const Operation &op : g.operations)
+      if (unsigned distance = operation.edit_distance(op.name, true, best); distance < best)
+        best = distance, nearest = op.name;
+    std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
+    return createStringError("the plan has no operation '%s'%s", operation.str().c_str(),
+                             hint.c_str());
+  }
+  const Operation &op = g.operations[id];
+  const OperationCost &cost = plan.costs.operations[id];
+  std::string out = inked(style, Ink::Bold, op.name) + "\n";
+  auto line = [&](const std::string &label, const std::string &value) {
+    std::string pad(label.size() < 14 ? 14 - label.size() : 1, ' ');
+    std::string text = wrapped(value, std::string(16, ' '), style);
+    out += "  " + inked(style, Ink::Dim, label) + pad + (text.size() > 16 ? text.substr(16) : "\n");
+  };
+  Count executions = g.executions(id);
+  line("what",
+       fmt::format("{}, {}{}", op.kind, name(op.phase),
+                   op.location.file.empty()
+                       ? ""
+                       : fmt::format(", written at {}:{}", op.location.file, op.location.line)));
+  line("where", fmt::format("{}, {} times per step", regionPath(g, op.region),
+                            static_cast<int64_t>(executions)));
+  if (op.body != kNone) {
+    const Region &body = g.regions[op.body];
+    Picoseconds length =
+        plan.schedule.regions.empty() ? Picoseconds{} : plan.schedule.regions[op.body].length;
+    line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"),
+                             body.count, formatSi(length.seconds().value, "s"), body.name));
+  } else {
+    std::string bytes;
+    for (size_t l = 0; l < cost.bytes.size(); ++l)
+      if (cost.bytes[l].value > 0)
+        bytes += fmt::format(", {} through {}", formatBytes(cost.bytes[l].value),
+                             plan.machine.memories[l].name);
+    line("work", formatSi(static_cast<double>(op.flops), "FLOP") + bytes);
+    addDomain(op, line);
+    for (const FusedPart &part : op.parts)
+      line("part", fmt::format("{} ({}), {}", part.name, part.kind,
+                               formatSi(static_cast<double>(part.flops), "FLOP")));
+    if (!cost.model.empty())
+      line("cost model", cost.model + (cost.type.empty() ? "" : ", " + cost.type));
+    line("formula", cost.formula.empty() ? "none: takes no time" : cost.formula);
+    line("time", fmt::format("{} ({} in all of the step)", formatSi(cost.time.value, "s"),
+                             formatSi(cost.time.value * static_cast<double>(executions), "s")));
+    addForms(plan, id, line);
+    addEnergy(plan, op, cost, line);
+  }
+  line("bound", cost.bound);
+  if (OperationHelp help = whatHelps(cost, plan.machine); !help.resource.empty())
+    line("helps", helpText(help));
+  // The sources of the numbers in the formula: of the core, and of every memory that the operation
+  // reads or writes.
+  if (cost.core >= 0) {
+    const Core &core = plan.machine.cores[cost.core];
+    // Of the peaks only the one that was used; `peak` stands for all of them.
+    std::string used = "peak." + cost.type;
+    bool apart = core.origins.count(used) != 0;
+    for (const auto &[key, origin] : core.origins)
+      if (!StringRef(key).starts_with("peak") || key == (apart ? used : "peak"))
+        line("source", fmt::format("{}.{} = {}", core.name, key, originText(origin)));
+    for (size_t l = 0; l < cost.transfer.size(); ++l)
+      for (const auto &[key, origin] : plan.machine.memories[l].origins)
+        if (cost.transfer[l].value > 0 &&
+            (key == "bandwidth" || key == "latency" || key == "energy" || key == "sector"))
+          line("source",
+               fmt::format("{}.{} = {}", plan.machine.memories[l].name, key, originText(origin)));
+  }
+  if (op.region < plan.schedule.regions.size())
+    for (const Slot &slot : plan.schedule.regions[op.region].slots)
+      if (slot.operation == id)
+        line("scheduled",
+             fmt::format("{} after the start of '{}'{}", formatSi(slot.start.seconds().value, "s"),
+                         g.regions[op.region].name,
+                         slot.core >= 0 ? " on " + plan.machine.cores[slot.core].name : ""));
+  addGradients(g, id, line);
+  if (id < plan.timing.size())
+    line("slack", isCritical(plan, id) ? "none: on the critical path"
+                                       : formatSi(plan.timing[id].slack().seconds().value, "s"));
+  return out;
+}
+
+std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
+  Metrics ma = measure(a), mb = measure(b);
+  std::string same = style.unicode ? "–" : "-";
+  auto change = [&](double x, double y, bool lower) {
+    if (x == y)
+      return same;
+    if (x == 0)
+      return std::string("new");
+    std::string text = fmt::format("{:+.3g} %", (y / x - 1) * 100);
+    return inked(style, (y < x) == lower ? Ink::Green : Ink::Red, text);
+  };
+  TextTable head("lrrr", {"", "before", "after", "change"});
+  auto words = [&](const char *label, const std::string &x, const std::string &y) {
+    head.row({label, x, y, x == y ? same : "changed"});
+  };
+  words("model", a.graph.model, b.graph.model);
+  words("machine", a.machine.name, b.machine.name);
+  words("status", a.feasible ? "feasible" : "infeasible", b.feasible ? "feasible" : "infeasible");
+  words("micro-batch", std::to_string(a.graph.microbatch), std::to_string(b.graph.microbatch));
+  words("batch", std::to_string(a.batch), std::to_string(b.batch));
+  head.row({"step time", formatSi(ma.step.value, "s"), formatSi(mb.step.value, "s"),
+            change(ma.step.value, mb.step.value, true)});
+  head.row({"throughput", formatSi(ma.throughput, "samples/s"),
+            formatSi(mb.throughput, "samples/s"), change(ma.throughput, mb.throughput, false)});
+  head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100),
+            change(ma.mfu, mb.mfu, false)});
+  head.row({"memory", formatBytes(static_cast<double>(ma.peakBytes)),
+            formatBytes(static_cast<double>(mb.peakBytes)),
+            change(static_cast<double>(ma.peakBytes), static_cast<double>(mb.peakBytes), true)});
+  head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"),
+            change(ma.energy.value, mb.energy.value, true)});
+  head.row({"gap", fmt::format("{:.3g} %", ma.gap * 100), fmt::format("{:.3g} %", mb.gap * 100),
+            std::fabs(ma.gap - mb.gap) < 1e-6 ? same : "changed"});
+  std::string out = head.text(style);
+
+  struct Side {
+    double time = 0;
+    std::string bound;
+    bool there = false;
+  };
+  std::map<std::string, std::pair<Side, Side>> operations;
+  auto collect = [&](const Plan &plan, bool after) {
+    for (const Expense &e : expenses(plan)) {
+      auto &entry = operations[plan.graph.operations[e.operation].name];
+      (after ? entry.second : entry.first) = {e.total.value,
+                                              plan.costs.operations[e.operation].bound, true};
+    }
+  };
+  collect(a, false);
+  collect(b, true);
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto &[name, sides] : operations)
+    if (sides.first.time != sides.second.time || sides.first.bound != sides.second.bound)
+      order.push_back({-std::fabs(sides.second.time - sides.first.time), name});
+  llvm::sort(order);
+  if (order.empty())
+    return out + "\nevery operation takes as long as before\n";
+  TextTable table("lrrrl", {"operation", "before", "after", "change", "bound"});
+  constexpr size_t kRows = 20;
+  for (size_t i = 0; i < order.size() && i < kRows; ++i) {
+    const auto &[x, y] = operations[order[i].second];
+    std::string arrow = style.unicode ? " → " : " -> ";
+    table.row({order[i].second, x.there ? formatSi(x.time, "s") : same,
+               y.there ? formatSi(y.time, "s") : same,
+               !y.there ? "gone" : change(x.time, y.time, true),
+               x.bound == y.bound || !x.there ? y.bound
+               : y.there                      ? x.bound + arrow + y.bound
+                                              : x.bound});
+  }
+  out += "\n" + table.text(style);
+  if (order.size() > kRows)
+    out += fmt::format("and {} more operations\n", order.size() - kRows);
+  return out;
+}
+
+} // namespace accord

@@ -1,0 +1,33 @@
+// plan.json: the whole plan, written and read back without loss (docs/schema/plan.schema.json).
+#pragma once
+#include "lib/machine/model/Plan.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+/// The document of `accord compile --json` and `out/plan.json`; print it with `jsonText`.
+llvm::json::Value toJson(const Plan &plan);
+
+/// Reads what `toJson` writes. Everything verification needs comes back bit for bit. `path` names
+/// the file in errors: "plan.json: expected integer at graph.operations[3].flops". Refuses, beside
+/// wrong types, every index that points nowhere (operations, values, regions, cores), regions or
+/// aliases in a circle, and per-operation lists of another length than the operations, so that a
+/// reader may index freely. Derived keys (gap, stages, …) are not read.
+llvm::Expected<Plan> planFromJson(llvm::StringRef text, llvm::StringRef path);
+
+/// The work alone, as it stands in plan.json, and back: of what is in a larger document.
+llvm::json::Value toJson(const WorkGraph &graph);
+bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json::Path path);
+
+/// What `plan.objective` is measured in and which way is better.
+struct ObjectiveKind {
+  const char *unit;
+  bool maximize;
+};
+ObjectiveKind objectiveKind(llvm::StringRef name);
+/// Distance to the bound as a share, in [0, 1]: 1 - value/bound when maximizing, 1 - bound/value
+/// when minimizing; 0 when they meet, 1 when there is no bound.
+double gapOf(const Plan &plan);
+
+} // namespace accord

@@ -1,0 +1,49 @@
+// What people read on the terminal: the summary of `compile`, tables of `estimate`, `explain` and
+// `diff`.
+#pragma once
+#include "lib/planning/output/EstimateJson.h"
+#include "lib/machine/model/Plan.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+
+namespace llvm {
+class raw_ostream;
+}
+
+namespace accord {
+
+struct TextStyle {
+  bool colour = false;
+  bool unicode = true; ///< bars and rules in UTF-8, else in ASCII
+  unsigned width = 100;
+  /// Colour only on a terminal that has it and where NO_COLOR is unset; UTF-8 unless the locale
+  /// says otherwise.
+  static TextStyle of(const llvm::raw_ostream &out);
+};
+
+struct SummaryOptions {
+  std::optional<int64_t> sequence; ///< tokens per sample: adds tokens/s
+  std::string report;              ///< path of the report, shown at the end; empty: none
+  bool proof = false;              ///< of a placement: how its bound was found
+};
+/// Model, machine, batch, step time, throughput, MFU, memory, three most expensive operations,
+/// bound and gap; of an infeasible plan the conflicts.
+std::string compileSummary(const Plan &plan, const SummaryOptions &options, const TextStyle &style);
+
+std::string estimateTable(const WorkGraph &graph, const Machine &machine, const Costs &costs,
+                          const EstimateTotals &totals, const TextStyle &style);
+
+/// Formula, substituted numbers, their sources, bound, schedule and slack of one operation. Fails
+/// on an unknown name, with the nearest one.
+llvm::Expected<std::string> explainOperation(const Plan &plan, llvm::StringRef operation,
+                                             const TextStyle &style);
+
+/// What changed from `a` to `b`: headline numbers, machine, then operations by change of time.
+std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style);
+
+/// Numbers with SI or IEC prefixes: "312 TFLOP/s", "71.3 GiB", "184 ms"; at most four significant
+/// digits.
+std::string formatSi(double value, llvm::StringRef unit);
+std::string formatBytes(double bytes);
+
+} // namespace accord

@@ -1,0 +1,53 @@
+// Schedules a whole training step, bodies first, and proves how far from the best it can be.
+#pragma once
+#include "lib/support/Check.h"
+#include "lib/machine/model/Costs.h"
+#include "lib/machine/model/Plan.h"
+#include "lib/machine/model/Schedule.h"
+#include "lib/scheduling/solve/Solve.h"
+#include <variant>
+
+namespace accord {
+
+/// What no schedule is below in which a repeat is a unit of its iterations one after the other, and
+/// holds all the while the cores, memories and networks that its body surely uses.
+struct OrderedBound {
+  /// By RegionId, of one iteration, of the problem in which a repeat takes count times what this
+  /// says of its body. Tasks and resources as of `RegionSchedule::proven`; joint resources only in
+  /// regions without repeats.
+  std::vector<SchedulingBound> regions;
+  Picoseconds step;
+};
+
+/// Of `SolveOptions`, for each region; progress is of the region it is in.
+struct ScheduleOptions {
+  unsigned effort = 4;
+  double gap = 0;
+  const std::atomic<bool> *stop = nullptr;
+  std::function<void(const SolveProgress &)> progress = {};
+  bool searches = true;
+  OrderedBound *ordered = nullptr; ///< gets it; the schedule is the same
+};
+
+/// One schedule per region. A repeat is one unit of count * length that holds the cores and
+/// memories its body uses all the while. Micro-batches and the update start with what they cost
+/// the host (`Machine::host`). An operation holds its core (all of its instances over which it is
+/// spread, or one where each has its own) and the share transfer / time of each memory's bandwidth.
+/// Where it was priced in several forms (`Costs::alternatives`), one is chosen, which then stands
+/// in `costs.operations`, and what stood there among the alternatives. An exchange holds no core
+/// but the links of the network that its model names ("network ib"): one exchange at a time goes
+/// over them. `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the
+/// update follow one another), whatever forms are chosen: each the largest of its critical path
+/// (max-plus, iterations may overlap), each core's and each memory's total work, and, where it has
+/// no repeats, what the scheduler proved (`RegionSchedule::proven`). Stopped, it is the best step
+/// so far, and says so. Issues: A0917 costs and graph do not fit together, A0452 a step longer than
+/// 26 days.
+std::variant<Schedule, std::vector<Issue>> scheduleStep(const WorkGraph &graph,
+                                                        const Machine &machine, Costs &costs,
+                                                        const ScheduleOptions &options = {});
+
+/// Fills what a schedule tells about repeats: time = count * length, energy and bytes of all
+/// iterations, bound "critical path".
+void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &costs);
+
+} // namespace accord

@@ -1,0 +1,237 @@
+#include "lib/planning/solve/SingleDevice.h"
+#include "lib/planning/analysis/CriticalPath.h"
+#include "lib/planning/analysis/Liveness.h"
+#include "lib/planning/analysis/Totals.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/planning/solve/ScheduleStep.h"
+#include "lib/support/Version.h"
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <thread>
+
+namespace accord {
+
+const char *name(Objective objective) {
+  switch (objective) {
+  case Objective::Throughput:
+    return "throughput";
+  case Objective::StepTime:
+    return "step_time";
+  case Objective::Memory:
+    return "memory";
+  case Objective::Energy:
+    return "energy";
+  case Objective::Price:
+    return "price";
+  case Objective::TdpTime:
+    return "tdp_time";
+  }
+  return "throughput";
+}
+
+Achieved achievedBy(const Plan &plan) {
+  Achieved a;
+  a.stepTime = plan.schedule.step.seconds();
+  a.throughput = a.stepTime.value > 0 ? static_cast<double>(plan.batch) / a.stepTime.value : 0;
+  a.deviceMemory = Bytes(static_cast<double>(plan.memory.peak));
+  a.energy = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, a.stepTime);
+  if (a.stepTime.value > 0)
+    a.power = Watts(a.energy.value / a.stepTime.value);
+  return a;
+}
+
+namespace {
+
+double gibibytes(double bytes) { return bytes / (1 << 30); }
+
+/// Value and bound of the objective. A shorter step is the only way to more throughput or less
+/// energy here, so their bounds follow from the bound on the step; memory of one given schedule
+/// order has the trivial bound: its residents.
+void judge(Plan &plan, Objective objective, const Achieved &achieved) {
+  plan.objective = name(objective);
+  double bound = plan.schedule.bound.seconds().value;
+  switch (objective) {
+  case Objective::Throughput:
+    plan.objectiveValue = achieved.throughput;
+    plan.objectiveBound = bound > 0 ? static_cast<double>(plan.batch) / bound : achieved.throughput;
+    return;
+  case Objective::StepTime:
+  case Objective::Price: // of placements alone
+  case Objective::TdpTime:
+    plan.objectiveValue = achieved.stepTime.value;
+    plan.objectiveBound = bound;
+    return;
+  case Objective::Memory: {
+    plan.objectiveValue = achieved.deviceMemory.value;
+    double residents = 0;
+    for (const Resident &r : plan.graph.residents)
+      residents += static_cast<double>(r.bytes);
+    plan.objectiveBound = residents;
+    return;
+  }
+  case Objective::Energy:
+    plan.objectiveValue = achieved.energy.value;
+    plan.objectiveBound =
+        stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, Seconds(bound)).value;
+    return;
+  }
+}
+
+void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Achieved &achieved) {
+  const Memory &device = plan.machine.memories.front();
+  if (achieved.deviceMemory > device.capacity) {
+    const auto &origin = device.origins.find("capacity");
+    SourceLocation at =
+        origin != device.origins.end() ? origin->second.location : plan.machine.location;
+    double need = achieved.deviceMemory.value, have = device.capacity.value;
+    plan.conflicts.push_back(
+        {"device memory", at.file, at.line,
+         fmt::format("needs {:.2f} GiB, '{}' has {:.2f} GiB: {:.2f} GiB too much", gibibytes(need),
+                     device.name, gibibytes(have), gibibytes(need - have))});
+  }
+  for (const Requirement &r : request.requirements)
+    if (auto why = r.check(plan, achieved))
+      plan.conflicts.push_back({r.text, r.location.file, r.location.line, *why});
+  plan.feasible = plan.conflicts.empty();
+}
+
+} // namespace
+
+std::variant<Plan, std::vector<Issue>> planFor(WorkGraph graph, const Machine &machine,
+                                               const SingleDeviceRequest &request) {
+  std::vector<Issue> issues = check(graph);
+  for (Issue &issue : check(machine))
+    issues.push_back(std::move(issue));
+  if (!issues.empty())
+    return issues;
+  EstimateOptions options;
+  options.costModel = request.costModel;
+  options.fabric = request.fabric;
+  options.axes = request.axes;
+  auto costs = estimate(graph, machine, options);
+  if (auto *failed = std::get_if<std::vector<Issue>>(&costs))
+    return *failed;
+  Plan plan;
+  plan.job = request.job;
+  plan.version = kVersion;
+  plan.batch = request.batch;
+  plan.machine = machine;
+  if (!request.costModel.empty())
+    plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
+  plan.costs = std::move(std::get<Costs>(costs));
+  auto schedule = scheduleStep(graph, machine, plan.costs,
+                               {request.effort, request.gap, request.stop, request.progress});
+  if (auto *failed = std::get_if<std::vector<Issue>>(&schedule))
+    return *failed;
+  plan.schedule = std::move(std::get<Schedule>(schedule));
+  addRepeatCosts(graph, plan.schedule, plan.costs);
+  CriticalPath path =
+      CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
+  plan.timing = std::move(path.timing);
+  plan.criticalPath = std::move(path.chain);
+  plan.memory = liveness(graph, plan.schedule);
+  plan.graph = std::move(graph);
+  plan.assumptions = plan.costs.assumptions;
+  if (!request.costModel.empty())
+    plan.assumptions.push_back("times are by cost model '" + request.costModel + "', as asked for");
+  bool energy = machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
+                std::any_of(machine.memories.begin(), machine.memories.end(),
+                            [](const Memory &m) { return m.energy.value > 0; });
+  if (!energy)
+    plan.assumptions.push_back(
+        machine.idle.value > 0
+            ? "energy is idle power only: the machine states no energy per operation or byte"
+            : "energy is unknown: the machine states no power or energy");
+  Achieved achieved = achievedBy(plan);
+  judge(plan, request.objective, achieved);
+  findConflicts(plan, request, achieved);
+  return plan;
+}
+
+std::variant<Plan, std::vector<Issue>> planSingleDevice(const SingleDeviceRequest &request,
+                                                        const Machine &machine) {
+  std::vector<int64_t> sizes;
+  for (int64_t size : request.microbatches)
+    if (size > 0 && size <= request.batch && request.batch % size == 0)
+      sizes.push_back(size);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  if (sizes.empty())
+    return std::vector<Issue>{
+        {"A0608",
+         fmt::format("no micro-batch size that is offered divides the batch of {}", request.batch),
+         {},
+         {}}};
+
+  using Outcome = std::variant<Plan, std::vector<Issue>>;
+  std::vector<std::pair<int64_t, std::string>> candidates;
+  for (const std::string &recompute : request.recomputes)
+    for (int64_t size : sizes)
+      candidates.emplace_back(size, recompute);
+  std::vector<Outcome> outcomes(candidates.size());
+  std::atomic<size_t> next{0};
+  auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
+    if (!request.progress)
+      return planFor(std::move(graph), machine, request);
+    SingleDeviceRequest told = request;
+    std::string where = fmt::format("micro-batch {}", candidates[i].first);
+    if (candidates.size() > 1)
+      where += fmt::format(" ({} of {})", i + 1, candidates.size());
+    told.progress = [&](const SolveProgress &p) {
+      request.progress({where + ", " + p.phase, p.incumbent, p.bound});
+    };
+    told.progress({"costs", 0, 0});
+    return planFor(std::move(graph), machine, told);
+  };
+  auto work = [&] {
+    for (size_t i = next++; i < candidates.size(); i = next++) {
+      const auto &[size, recompute] = candidates[i];
+      auto graph = request.instantiate(size, request.batch / size, recompute);
+      if (auto *issue = std::get_if<Issue>(&graph))
+        outcomes[i] = std::vector<Issue>{*issue};
+      else
+        outcomes[i] = plan(i, std::move(std::get<WorkGraph>(graph)));
+    }
+  };
+  std::vector<std::thread> pool;
+  for (unsigned t = 1; t < std::min<size_t>(request.threads, candidates.size()); ++t)
+    pool.emplace_back(work);
+  work();
+  for (std::thread &t : pool)
+    t.join();
+
+  bool maximize = request.objective == Objective::Throughput;
+  Outcome *best = nullptr;
+  auto better = [&](const Plan &a, const Plan &b) {
+    if (a.feasible != b.feasible)
+      return a.feasible;
+    if (!a.feasible)
+      return a.memory.peak < b.memory.peak;
+    return maximize ? a.objectiveValue > b.objectiveValue : a.objectiveValue < b.objectiveValue;
+  };
+  bool stopped = false;
+  for (Outcome &outcome : outcomes) {
+    auto *plan = std::get_if<Plan>(&outcome);
+    if (!plan)
+      return std::get<std::vector<Issue>>(outcome);
+    stopped |= !plan->schedule.stopped.empty();
+    if (!best || better(*plan, std::get<Plan>(*best)))
+      best = &outcome;
+  }
+  Plan chosen = std::move(std::get<Plan>(*best));
+  if (stopped)
+    chosen.schedule.stopped = "interrupted";
+  if (sizes.size() > 1)
+    chosen.assumptions.push_back(
+        fmt::format("micro-batch sizes tried: {}; the bound is of the chosen one's own schedule",
+                    fmt::join(sizes, ", ")));
+  if (request.recomputes.size() > 1)
+    chosen.assumptions.push_back(
+        fmt::format("recomputation tried: {}; the bound is of the chosen one",
+                    fmt::join(request.recomputes, ", ")));
+  return chosen;
+}
+
+} // namespace accord

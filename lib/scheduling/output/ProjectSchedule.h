@@ -1,0 +1,31 @@
+// The answer to a scheduling problem as JSON (docs/schema/schedule.schema.json) and for the
+// terminal.
+#pragma once
+#include "lib/planning/output/Summary.h"
+#include "lib/scheduling/problem/SchedulingResult.h"
+#include "llvm/Support/JSON.h"
+
+namespace accord {
+
+/// Status `done`, `infeasible`, or `unknown` where neither a schedule nor a proof that there is
+/// none was found. Times are in periods.
+llvm::json::Value projectScheduleJson(const SchedulingProblem &problem,
+                                      const SchedulingResult &result);
+
+/// At most 60 tasks: a line each, by start, with a bar. Then the load of each resource over time,
+/// and makespan, bound, gap and work. Of an infeasible problem the conflict.
+std::string projectScheduleText(const SchedulingProblem &problem, const SchedulingResult &result,
+                                const TextStyle &style);
+
+/// "makespan 43, at least 40 (critical path), gap 6.98 %"
+std::string gapLine(const std::string &what, const std::string &value, const std::string &bound,
+                    const std::string &proof, double gap);
+
+/// Why no schedule is shorter than the bound.
+std::string boundInWords(const SchedulingProblem &problem, const SchedulingBound &bound);
+
+/// What cannot hold together in an infeasible problem; never empty.
+std::vector<std::string> conflictsOf(const SchedulingProblem &problem,
+                                     const SchedulingResult &result);
+
+} // namespace accord

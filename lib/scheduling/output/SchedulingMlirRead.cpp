@@ -1,0 +1,208 @@
+#include "dialects/plan/PlanDialect.h"
+#include "lib/scheduling/output/SchedulingMlir.h"
+#include "lib/scheduling/output/SchedulingNames.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace accord {
+namespace {
+
+using Problem = SchedulingProblem;
+using Id = Problem::Id;
+
+SourceLocation placeOf(Location location) {
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return {place.getFilename().str(), place.getLine(), place.getColumn()};
+  return {};
+}
+
+/// Names -> numbers. The verifier has seen to it that names of a problem lead somewhere; those of a
+/// proof may not, and give kNobody.
+class Ids {
+public:
+  void add(StringRef name) { byName.try_emplace(name, count++); }
+  Id operator()(StringRef name) const {
+    Id id = 0;
+    if (name.consume_front("#"))
+      return name.getAsInteger(10, id) ? Problem::kNobody : id;
+    auto found = byName.find(name);
+    return found == byName.end() ? Problem::kNobody : found->second;
+  }
+
+private:
+  llvm::StringMap<Id> byName;
+  Id count = 0;
+};
+
+class Reader {
+public:
+  ScheduledProblem read(plan::ProblemOp problem, plan::SolutionOp solution) {
+    p.name = problem.getTitle().value_or("").str();
+    collect(problem);
+    for (mlir::Operation &operation : problem.getBody().front())
+      part(operation);
+    ScheduledProblem all{std::move(p), std::nullopt};
+    if (solution)
+      all.result = result(solution, all.problem.tasks.size());
+    return all;
+  }
+
+private:
+  Problem p;
+  Ids tasks, resources, budgets, memories;
+
+  void collect(plan::ProblemOp problem) {
+    for (mlir::Operation &operation : problem.getBody().front()) {
+      if (auto r = dyn_cast<plan::ResourceOp>(operation)) {
+        resources.add(r.getName());
+        p.resources.push_back({r.getName().str(), static_cast<int64_t>(r.getCapacity())});
+      } else if (auto b = dyn_cast<plan::BudgetOp>(operation)) {
+        budgets.add(b.getName());
+        p.budgets.push_back({b.getName().str(), static_cast<int64_t>(b.getCapacity())});
+      } else if (auto m = dyn_cast<plan::MemoryOp>(operation)) {
+        memories.add(m.getName());
+        p.memories.push_back({m.getName().str(), static_cast<int64_t>(m.getCapacity())});
+      } else if (auto t = dyn_cast<plan::TaskOp>(operation)) {
+        tasks.add(t.getName());
+      }
+    }
+  }
+
+  static std::vector<Problem::Usage> amounts(DictionaryAttr mode, StringRef what, const Ids &ids) {
+    std::vector<Problem::Usage> list;
+    if (auto given = mode.getAs<ArrayAttr>(what))
+      for (auto use : given.getAsRange<ArrayAttr>())
+        list.push_back(
+            {ids(cast<StringAttr>(use[0]).getValue()), cast<IntegerAttr>(use[1]).getInt()});
+    return list;
+  }
+
+  void part(mlir::Operation &operation) {
+    if (auto t = dyn_cast<plan::TaskOp>(operation)) {
+      Problem::Task task{t.getName().str(), {}, placeOf(t.getLoc())};
+      for (auto given : t.getModes().getAsRange<DictionaryAttr>()) {
+        auto name = given.getAs<StringAttr>("name");
+        auto duration = given.getAs<IntegerAttr>("duration");
+        task.modes.push_back({name ? name.str() : "", duration ? duration.getInt() : 0,
+                              amounts(given, "uses", resources), amounts(given, "spends", budgets),
+                              given.contains("absent")});
+      }
+      p.tasks.push_back(std::move(task));
+    } else if (auto edge = dyn_cast<plan::PrecedenceOp>(operation)) {
+      p.addPrecedence(tasks(edge.getBefore()), tasks(edge.getAfter()),
+                      static_cast<int64_t>(edge.getDelay().value_or(0)));
+    } else if (auto b = dyn_cast<plan::BufferOp>(operation)) {
+      Problem::Buffer buffer;
+      buffer.name = b.getName().str();
+      buffer.bytes = static_cast<int64_t>(b.getBytes());
+      buffer.memory = memories(b.getMemory());
+      if (b.getProducer())
+        buffer.producer = tasks(*b.getProducer());
+      buffer.kept = b.getKept();
+      if (b.getReaders())
+        for (auto reader : b.getReaders()->getAsRange<ArrayAttr>())
+          buffer.readers.push_back({tasks(cast<StringAttr>(reader[0]).getValue()),
+                                    reader.size() > 1
+                                        ? tasks(cast<StringAttr>(reader[1]).getValue())
+                                        : Problem::kNobody});
+      p.buffers.push_back(std::move(buffer));
+    } else if (auto pair = dyn_cast<plan::PairingOp>(operation)) {
+      Problem::Pairing pairing{tasks(pair.getA()), tasks(pair.getB()), {}};
+      for (size_t i = 0; i + 1 < pair.getAllowed().size(); i += 2)
+        pairing.allowed.push_back(
+            {static_cast<Id>(pair.getAllowed()[i]), static_cast<Id>(pair.getAllowed()[i + 1])});
+      p.pairings.push_back(std::move(pairing));
+    }
+  }
+
+  std::vector<Id> list(std::optional<ArrayAttr> names) {
+    std::vector<Id> ids;
+    if (names)
+      for (auto name : names->getAsRange<StringAttr>())
+        ids.push_back(tasks(name.getValue()));
+    return ids;
+  }
+
+  SchedulingResult result(plan::SolutionOp solution, size_t count) {
+    SchedulingResult result;
+    result.status = valueOf<SchedulingResult::Status>(kVerdictWords, solution.getVerdict());
+    result.solution.makespan = static_cast<int64_t>(solution.getMakespan().value_or(0));
+    if (auto conflict = solution.getConflict())
+      for (auto line : conflict->getAsRange<StringAttr>())
+        result.conflict.push_back(line.str());
+    result.stopped = solution.getStopped().value_or("").str();
+    if (solution.getVerdict() == "feasible") {
+      result.solution.start.assign(count, 0);
+      result.solution.mode.assign(count, 0);
+      for (auto start : solution.getBody().getOps<plan::StartOp>()) {
+        Id id = tasks(start.getTask());
+        result.solution.start[id] = static_cast<int64_t>(start.getStart());
+        result.solution.mode[id] = static_cast<Id>(start.getMode().value_or(0));
+      }
+    }
+    for (auto least : solution.getBody().getOps<plan::LeastOp>())
+      result.bound = bound(least);
+    return result;
+  }
+
+  SchedulingBound bound(plan::LeastOp least) {
+    SchedulingBound bound;
+    bound.value = static_cast<int64_t>(least.getValue());
+    bound.kind = valueOf<SchedulingBound::Kind>(kBoundWords, least.getKind());
+    bound.proof = least.getProof().str();
+    bound.tasks = list(least.getTasks());
+    if (least.getResource())
+      bound.resource = resources(*least.getResource());
+    bound.unit = static_cast<int64_t>(least.getUnit().value_or(1));
+    if (least.getSteps().empty())
+      return bound;
+    for (auto step : least.getSteps().getOps<plan::StepOp>()) {
+      auto rule = valueOf<SchedulingStep::Rule>(kRuleWords, step.getRule());
+      bool pair = rule == SchedulingStep::Rule::Pair;
+      bound.steps.push_back(
+          {rule, tasks(step.getTask()), pair ? tasks(step.getOther()) : resources(step.getOther()),
+           step.getEarly(), static_cast<int64_t>(step.getTime()),
+           static_cast<int64_t>(step.getBegin().value_or(0)),
+           static_cast<int64_t>(step.getEnd().value_or(0)), list(step.getTasks())});
+    }
+    return bound;
+  }
+};
+
+} // namespace
+
+std::variant<ScheduledProblem, Issue> readSchedulingMlir(const std::string &text,
+                                                         const std::string &file) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<plan::PlanDialect>();
+  std::optional<Issue> first;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (!first && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      first = Issue{"A0901", diagnostic.str(), placeOf(diagnostic.getLocation()), {}};
+    return success();
+  });
+  auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), file);
+  auto failed = [&](const std::string &message) {
+    return first ? *first : Issue{"A0901", message, {file, 1, 1}, {}};
+  };
+  if (!module)
+    return failed("this is no text of the plan dialect");
+  auto problems = module->getOps<plan::ProblemOp>();
+  if (problems.empty())
+    return failed("there is no problem here");
+  plan::ProblemOp problem = *problems.begin();
+  plan::SolutionOp solution;
+  for (auto candidate : module->getOps<plan::SolutionOp>())
+    if (!solution && candidate.getProblem() == problem.getSymName())
+      solution = candidate;
+  ScheduledProblem all = Reader().read(problem, solution);
+  if (auto issues = check(all.problem); !issues.empty())
+    return issues[0];
+  return all;
+}
+
+} // namespace accord

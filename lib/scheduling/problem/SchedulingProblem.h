@@ -1,0 +1,115 @@
+// Tasks, their ways of running, and what they share: the input and the answer of every scheduler.
+#pragma once
+#include "lib/support/Check.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace accord {
+
+/// Project scheduling with several modes (MRCPSP; Talbot 1982, Kolisch and Sprecher 1997), finish-
+/// to-start delays, and memories whose buffers live from the start of the task that makes them to
+/// the end of the last that reads them. Times are whole numbers of any unit. Members of the family:
+/// one mode each is the resource-constrained project (RCPSP); a mode per kind or number of cores is
+/// the choice of where to run; an `absent` mode makes a task optional (recompute, or a transfer
+/// that is needed only if two others run apart); `pairings` tie such choices together.
+struct SchedulingProblem {
+  using Id = uint32_t;
+  static constexpr Id kNobody = ~0u;
+
+  /// Renewable: of cores, ports, links, whatever is free again when a task ends.
+  struct Resource {
+    std::string name;
+    int64_t capacity = 1;
+  };
+  /// Not renewable: what all chosen modes together may spend.
+  struct Budget {
+    std::string name;
+    int64_t capacity = 0;
+  };
+  struct Memory {
+    std::string name;
+    int64_t capacity = 0; ///< bytes
+  };
+  /// Of a resource or of a budget.
+  struct Usage {
+    Id of = 0;
+    int64_t amount = 0;
+  };
+  struct Mode {
+    std::string name;
+    int64_t duration = 0;
+    std::vector<Usage> usage;  ///< of resources, from start to end
+    std::vector<Usage> spends; ///< of budgets
+    bool absent = false;       ///< the task does not happen: no duration, no usage, no spending
+  };
+  struct Task {
+    std::string name;
+    std::vector<Mode> modes;
+    SourceLocation location;
+  };
+  /// start(after) >= end(before) + delay. Holds only where both tasks happen.
+  struct Precedence {
+    Id before = 0, after = 0;
+    int64_t delay = 0;
+  };
+  struct Reader {
+    Id task = 0;
+    Id unless = kNobody; ///< reads another copy where this optional task happens
+  };
+  /// Bytes in a memory from the start of `producer` (from time 0 without one) to the end of the
+  /// last reader that happens, or of the producer if none does; `kept`: to the end of all. Nothing
+  /// where the producer does not happen. A buffer orders nothing: state the precedences, too.
+  struct Buffer {
+    std::string name;
+    int64_t bytes = 0;
+    Id memory = 0;
+    Id producer = kNobody;
+    std::vector<Reader> readers;
+    bool kept = false;
+  };
+  /// Modes of two tasks that go together; all other combinations are forbidden.
+  struct Pairing {
+    Id a = 0, b = 0;
+    std::vector<std::pair<Id, Id>> allowed; ///< mode of a, mode of b
+  };
+
+  std::string name;
+  std::vector<Resource> resources;
+  std::vector<Budget> budgets;
+  std::vector<Memory> memories;
+  std::vector<Task> tasks;
+  std::vector<Precedence> precedences;
+  std::vector<Buffer> buffers;
+  std::vector<Pairing> pairings;
+
+  Id addResource(std::string name, int64_t capacity);
+  /// A task of one mode.
+  Id addTask(std::string name, int64_t duration, std::vector<Usage> usage);
+  void addPrecedence(Id before, Id after, int64_t delay = 0);
+
+  bool optional(Id task) const; ///< has an absent mode
+  bool singleMode() const;      ///< every task has one
+  /// One renewable-resource problem: one mode each, no memory, nothing optional.
+  bool simple() const { return singleMode() && buffers.empty(); }
+  /// Task by name, for messages: its name, or its number.
+  std::string nameOf(Id task) const;
+};
+
+struct SchedulingSolution {
+  std::vector<int64_t> start;              ///< by task; 0 where it does not happen
+  std::vector<SchedulingProblem::Id> mode; ///< by task
+  int64_t makespan = 0;                    ///< the end of the last task
+};
+
+/// All longest durations and delays one after the other: if there is a schedule, there is one that
+/// is not longer, because time in which nothing runs and no delay passes can be cut out.
+int64_t serialLength(const SchedulingProblem &problem);
+
+/// What makes a problem malformed: ids out of range, a task without modes or with several absent
+/// ones, negative numbers, a mode that needs more than there is while no other mode is left,
+/// precedences that form a cycle (named, with a note at each task of it), sums beyond 2^61. Code
+/// A0930; at most 20 issues. Empty: every solver may compute on it.
+std::vector<Issue> check(const SchedulingProblem &problem);
+
+} // namespace accord

@@ -1,0 +1,106 @@
+#include "lib/scheduling/solve/Bounds.h"
+#include "lib/scheduling/solve/OneMachine.h"
+#include <algorithm>
+
+namespace accord::solve {
+
+__int128 leastWork(const Instance &in, Id t, Id resource) {
+  __int128 least = -1;
+  for (const auto &mode : in.problem.tasks[t].modes) {
+    if (!in.fits(mode))
+      continue;
+    __int128 work = 0;
+    for (const auto &use : mode.usage)
+      if (use.of == resource)
+        work = static_cast<__int128>(use.amount) * mode.duration;
+    least = least < 0 ? work : std::min(least, work);
+  }
+  return std::max<__int128>(least, 0);
+}
+
+namespace {
+
+SchedulingBound longestChain(const Instance &in) {
+  SchedulingBound bound;
+  bound.kind = SchedulingBound::Kind::Path, bound.proof = "critical path";
+  Id at = SchedulingProblem::kNobody;
+  for (Id t = 0; t < in.size(); ++t)
+    if (int64_t through = in.heads[t] + in.least[t] + in.tails[t];
+        in.certain[t] && in.heads[t] == 0 && through >= bound.value &&
+        (through > bound.value || at == SchedulingProblem::kNobody))
+      bound.value = through, at = t;
+  while (at != SchedulingProblem::kNobody) {
+    bound.tasks.push_back(at);
+    Id next = SchedulingProblem::kNobody;
+    for (const Edge &e : in.after(at))
+      if (in.certain[e.task] && next == SchedulingProblem::kNobody &&
+          in.tails[at] == e.delay + in.least[e.task] + in.tails[e.task] &&
+          in.heads[e.task] == in.heads[at] + in.least[at] + e.delay)
+        next = e.task;
+    at = next;
+  }
+  return bound;
+}
+
+/// Least head + work / capacity, rounded up, + least tail of some tasks.
+int64_t valueOf(const Instance &in, Id resource, const std::vector<Id> &tasks) {
+  __int128 work = 0;
+  int64_t head = INT64_MAX, tail = INT64_MAX, capacity = in.problem.resources[resource].capacity;
+  for (Id t : tasks) {
+    work += leastWork(in, t, resource);
+    head = std::min(head, in.heads[t]), tail = std::min(tail, in.tails[t]);
+  }
+  return tasks.empty() ? 0 : head + static_cast<int64_t>((work + capacity - 1) / capacity) + tail;
+}
+
+} // namespace
+
+/// With heads and tails that rest on steps, a bound is a proof by windows at one less.
+static SchedulingBound withSteps(const Instance &in, SchedulingBound bound) {
+  if (in.steps.empty() || bound.value == 0)
+    return bound;
+  SchedulingBound out{bound.value, SchedulingBound::Kind::Windows, {}, 0, in.steps, bound.proof};
+  if (bound.kind == SchedulingBound::Kind::Set) {
+    int64_t head = INT64_MAX, tail = INT64_MAX;
+    for (Id t : bound.tasks)
+      head = std::min(head, in.heads[t]), tail = std::min(tail, in.tails[t]);
+    out.steps.push_back({SchedulingStep::Rule::Energy,
+                         bound.tasks[0],
+                         bound.resource,
+                         true,
+                         0,
+                         head,
+                         bound.value - 1 - tail,
+                         {}});
+  }
+  return out;
+}
+
+SchedulingBound simpleBound(const Instance &in) {
+  SchedulingBound best = longestChain(in);
+  for (Id r = 0; r < in.problem.resources.size(); ++r) {
+    int64_t capacity = in.problem.resources[r].capacity;
+    std::vector<Job> jobs;
+    std::vector<Id> users;
+    for (Id t = 0; t < in.size(); ++t)
+      if (__int128 work = in.certain[t] ? leastWork(in, t, r) : 0; work > 0) {
+        // Rounded down, so that sums stay below the true one.
+        jobs.push_back({in.heads[t], static_cast<int64_t>(work / capacity), in.tails[t]});
+        users.push_back(t);
+      }
+    if (users.empty() || capacity == 0)
+      continue;
+    CriticalSet set = criticalSet(jobs);
+    std::vector<Id> tasks;
+    for (size_t i = 0; i < users.size(); ++i)
+      if (jobs[i].head >= set.head && jobs[i].tail >= set.tail)
+        tasks.push_back(users[i]);
+    for (const std::vector<Id> &candidate : {tasks, users})
+      if (int64_t value = valueOf(in, r, candidate); value > best.value) {
+        best = {value, SchedulingBound::Kind::Set, candidate, r, {}, in.problem.resources[r].name};
+      }
+  }
+  return withSteps(in, std::move(best));
+}
+
+} // namespace accord::solve

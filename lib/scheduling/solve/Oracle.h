@@ -1,0 +1,40 @@
+// Z3 asked whether a schedule of at most some length exists.
+#pragma once
+#include "lib/scheduling/solve/Propagator.h"
+#include <atomic>
+#include <memory>
+
+namespace accord::solve {
+
+/// Time-indexed: a literal "task i has started by t" for each time of its window, one for each mode
+/// and each live buffer, capacities as pseudo-Boolean constraints at the times at which something
+/// can start. Times are whole multiples of a unit, durations and delays rounded down: with a unit
+/// above 1 a schedule that is found is one of a relaxed problem, while an answer "no" holds for the
+/// true one: were there a schedule, the starts divided by the unit and rounded down would be one
+/// here.
+class Oracle {
+public:
+  enum class Answer : uint8_t { Yes, No, Unknown };
+
+  /// Of schedules of at most `horizon`, within `windows` that hold for it.
+  Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit = 1);
+  ~Oracle();
+
+  /// Whether a schedule of at most `makespan` <= horizon exists; `found` if so, with starts in
+  /// multiples of the unit. `limit`: of Z3's own units of work. Unknown when they are spent, or
+  /// after `interrupt`.
+  Answer ask(int64_t makespan, uint64_t limit, SchedulingSolution &found);
+  /// From any thread.
+  void interrupt();
+  uint64_t work() const; ///< Z3's units of work so far
+  size_t literals() const;
+
+private:
+  struct Encoding;
+  std::unique_ptr<Encoding> encoding;
+};
+
+/// How many literals an oracle would have about, before it is built.
+int64_t literalsOf(const Instance &instance, const Propagator &windows, int64_t unit);
+
+} // namespace accord::solve

@@ -1,0 +1,425 @@
+// Bounds first, then schedules, then Z3 on what is left between them.
+#include "lib/scheduling/solve/Solve.h"
+#include "lib/scheduling/solve/Bounds.h"
+#include "lib/scheduling/solve/Conflict.h"
+#include "lib/scheduling/solve/Improve.h"
+#include "lib/scheduling/solve/ListScheduler.h"
+#include "lib/scheduling/solve/Neighbourhood.h"
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace accord {
+namespace solve {
+namespace {
+
+using Kind = SchedulingBound::Kind;
+using Status = SchedulingResult::Status;
+
+/// Problems above are scheduled by parallel lists, not by populations of serial ones.
+constexpr size_t kMostForPopulations = 1500;
+/// Tasks placed: a few milliseconds, for problems so small that a share per task tries little.
+constexpr double kLeastListWork = 50'000;
+/// Problems of so few tasks are always searched a little longer, and their windows looked at by all
+/// intervals.
+constexpr size_t kFew = 128;
+constexpr double kMoreListWork = 2'000'000, kMorePerPair = 500;
+/// One part in so many is near enough for a quick answer.
+constexpr int64_t kNear = 4000;
+/// Forward and backward rounds cost nothing beside the rest: eight at least.
+constexpr size_t kMostForRounds = 500;
+constexpr size_t kMostForWindows = 20'000;
+/// Larger ones are asked about window by window.
+constexpr size_t kMostForOracle = 150;
+/// Literals of one encoding; above, times are counted in larger units.
+constexpr int64_t kMostLiterals = 64'000, kFirstLiterals = 4'000;
+/// Where bounds alone are looked for, windows that do not close in so many rounds are left.
+constexpr size_t kFewRounds = 20;
+/// Of so many times a claim speaks one by one, whatever the windows: see lib/scheduling/output/Claim.h.
+constexpr int64_t kFewTimes = 1024;
+
+/// The solver's first try takes this part of its work; lists search so many times longer then.
+constexpr uint64_t kShareForEasy = 20;
+constexpr int64_t kLongerLists = 32;
+
+/// Interrupts Z3 when someone wants to stop.
+class Watch {
+public:
+  Watch(Oracle &oracle, const std::atomic<bool> *stop) {
+    if (stop)
+      thread = std::thread([this, &oracle, stop] {
+        while (!over) {
+          if (*stop)
+            oracle.interrupt();
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+      });
+  }
+  ~Watch() {
+    over = true;
+    if (thread.joinable())
+      thread.join();
+  }
+
+private:
+  std::atomic<bool> over = false;
+  std::thread thread;
+};
+
+class Solver {
+public:
+  Solver(const SchedulingProblem &problem, const SolveOptions &options)
+      : in(problem), modes(in), options(options), random(1) {
+    // Each step of effort doubles the work; lists look at every task a few times at least.
+    double effort = std::min(options.effort, 40u); // so that the work fits 64 bits
+    double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - 4);
+    // Lists end after some seconds at most: more effort is for the solver.
+    double most = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
+    double n = static_cast<double>(in.size());
+    listWork = static_cast<int64_t>(
+        std::max({std::min(passes * n, most), 2 * n * effort, effort == 0 ? 0.0 : kLeastListWork}));
+    solverWork = options.effort < 6 ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
+  }
+
+  SchedulingResult run() {
+    if (options.effort > 0)
+      in.strengthen(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
+    raise(simpleBound(in), "bounds");
+    start();
+    if (!finished() && options.searches)
+      lists(listWork);
+    if (!finished())
+      windows();
+    if (!finished() && options.searches)
+      moreLists();
+    if (!finished() && options.searches)
+      neighbourhoods();
+    if (!finished() && options.searches)
+      oracle();
+    if (result.status == Status::Infeasible)
+      result.conflict = conflictOf(in.problem, std::max<uint64_t>(solverWork / 100, 1'000'000));
+    else if (!closed())
+      result.stopped = stopped() ? "interrupted" : "work limit";
+    return std::move(result);
+  }
+
+private:
+  bool stopped() const { return options.stop && *options.stop; }
+  bool found() const { return result.status == Status::Feasible; }
+  int64_t makespan() const { return result.solution.makespan; }
+  bool closed() const {
+    return found() && (makespan() <= result.bound.value || result.gap() <= options.gap);
+  }
+  bool finished() const { return closed() || result.status == Status::Infeasible || stopped(); }
+  void tell(const char *phase) {
+    if (options.progress)
+      options.progress({phase, found() ? makespan() : 0, result.bound.value});
+  }
+  void raise(SchedulingBound bound, const char *phase) {
+    if (bound.value <= result.bound.value && result.bound.kind != Kind::Nothing)
+      return;
+    result.bound = std::move(bound);
+    tell(phase);
+  }
+  void keep(SchedulingSolution solution, const char *phase) {
+    if (found() && solution.makespan >= makespan())
+      return;
+    result.status = Status::Feasible;
+    for (Id t = 0; t < in.size(); ++t)
+      if (in.mode(t, solution.mode[t]).absent)
+        solution.start[t] = 0;
+    result.solution = std::move(solution);
+    tell(phase);
+  }
+
+  /// A first schedule.
+  void start() {
+    auto chosen = modes.first();
+    if (!chosen)
+      return;
+    std::vector<int64_t> key(in.size());
+    for (Id t = 0; t < in.size(); ++t)
+      key[t] = -(in.tails[t] + in.least[t]);
+    if (!in.problem.buffers.empty()) {
+      if (auto first = firstWithMemories(in, modes, *chosen, key, random))
+        keep(std::move(*first), "lists");
+      return;
+    }
+    improveByLists(*chosen);
+    for (int64_t slack : modes.slacks(*chosen, options.effort == 0 ? 0 : 8))
+      improveByLists(modes.relaxed(*chosen, slack));
+  }
+
+  /// A list schedule by longest tail, then backward in time what ends last goes first, and forward
+  /// again (Tormos, Lova 2001).
+  void improveByLists(const std::vector<Id> &chosen) {
+    if (found() && finished())
+      return;
+    ListScheduler list(in, chosen);
+    std::vector<int64_t> key(in.size());
+    for (Id t = 0; t < in.size(); ++t)
+      key[t] = -(in.tails[t] + in.least[t]);
+    std::vector<int64_t> current = list.run(key, false);
+    keep({current, chosen, list.lengthOf(current)}, "lists");
+    unsigned rounds = options.effort == 0           ? 0
+                      : in.size() <= kMostForRounds ? std::max(options.effort, 8u)
+                                                    : options.effort;
+    for (unsigned round = 0; round < rounds && !finished(); ++round) {
+      for (Id t = 0; t < in.size(); ++t)
+        key[t] = -(current[t] + in.mode(t, chosen[t]).duration);
+      std::vector<int64_t> reversed = list.run(key, true);
+      int64_t length = list.lengthOf(reversed);
+      for (Id t = 0; t < in.size(); ++t)
+        key[t] = length - (reversed[t] + in.mode(t, chosen[t]).duration);
+      current = list.run(key, false);
+      keep({current, chosen, list.lengthOf(current)}, "lists");
+    }
+  }
+
+  void lists(int64_t work) {
+    if (found() && in.size() <= kMostForPopulations)
+      lists(result.bound.value, work);
+  }
+  /// What windows left open, where few tasks have modes to choose: a tenth of a second, or until
+  /// the gap is small.
+  void moreLists() {
+    if (!found() || modes.free() || in.size() > kFew || options.effort == 0 ||
+        !in.problem.buffers.empty())
+      return;
+    int64_t bound = result.bound.value;
+    double n = static_cast<double>(in.size());
+    lists(options.effort < 6 ? bound + bound / kNear : bound,
+          static_cast<int64_t>(std::min(kMoreListWork, kMorePerPair * n * n)));
+  }
+  void lists(int64_t goal, int64_t work) {
+    if (makespan() <= goal)
+      return;
+    SchedulingSolution best = result.solution;
+    ImproveLimits limits{goal, work, options.stop};
+    if (in.problem.buffers.empty() ? improve(in, modes, best, limits, random)
+                                   : improveWithMemories(in, modes, best, limits, random))
+      keep(std::move(best), "lists");
+  }
+
+  /// The longest makespan at which the windows of tasks close, by bisection.
+  void windows() {
+    if (in.size() > (options.effort < 6 ? 300 : kMostForWindows) || options.effort == 0)
+      return;
+    int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
+    size_t busy = static_cast<size_t>(
+        std::count_if(in.least.begin(), in.least.end(), [](int64_t time) { return time > 0; }));
+    bool quick = options.effort < 6;
+    size_t energetic = quick ? (busy <= kFew / 2 ? in.size() : 48) : 150;
+    while (high - low > (high >> (quick ? 14 : 20)) && !stopped()) { // to a millionth
+      int64_t middle = low + (high - low) / 2;
+      Propagator propagator(in, middle, energetic);
+      if (propagator.run(options.searches ? SIZE_MAX : kFewRounds)) {
+        high = middle;
+        continue;
+      }
+      low = middle + 1;
+      raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"}, "bounds");
+    }
+  }
+
+  /// Z3 on windows of tasks, where it cannot have all at once.
+  void neighbourhoods() {
+    if (!found() || in.size() <= kMostForOracle || in.size() > kMostForWindows ||
+        !in.problem.buffers.empty() || solverWork == 0)
+      return;
+    SchedulingSolution best = result.solution;
+    int64_t goal =
+        std::max(result.bound.value,
+                 static_cast<int64_t>(static_cast<double>(result.bound.value) * (1 + options.gap)));
+    uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
+    solverWork -= std::min(solverWork, spent);
+    result.work += static_cast<int64_t>(spent);
+    keep(std::move(best), "windows");
+  }
+
+  /// Z3 on what is left: exactly where there are few times, else in units of time that become
+  /// smaller as the windows do.
+  void oracle() {
+    if (in.size() > kMostForOracle)
+      return;
+    bool tried = false;
+    for (int64_t literals = kFirstLiterals; !finished() && solverWork > 0;) {
+      int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
+      Propagator propagator(in, horizon);
+      if (!propagator.run()) {
+        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
+              "bounds");
+        if (!found())
+          result.status = Status::Infeasible;
+        return;
+      }
+      int64_t unit = 1;
+      if (literalsOf(in, propagator, 1) > kMostLiterals)
+        while (literalsOf(in, propagator, unit) > literals)
+          unit *= 2;
+      if (unit == 1 && !tried && found() && in.problem.buffers.empty()) {
+        tried = true;
+        easily(propagator, horizon);
+        continue;
+      }
+      Oracle oracle(in, propagator, horizon, unit);
+      Watch watch(oracle, options.stop);
+      double gap = result.gap();
+      if (unit == 1) {
+        exact(oracle, horizon);
+        return fromBelow();
+      }
+      coarse(oracle, horizon, unit);
+      bool helped = found() && result.gap() < 0.8 * gap;
+      if (!helped && literals >= kMostLiterals)
+        return;
+      if (!helped)
+        literals *= 4;
+    }
+  }
+
+  /// Most questions are easy. Where this one is not, schedules are better sought by lists, and the
+  /// solver, asked anew with narrower windows, has one answer to give instead of many.
+  void easily(const Propagator &propagator, int64_t horizon) {
+    uint64_t rest = solverWork - solverWork / kShareForEasy;
+    solverWork /= kShareForEasy;
+    {
+      Oracle oracle(in, propagator, horizon);
+      Watch watch(oracle, options.stop);
+      exact(oracle, horizon);
+    }
+    solverWork += rest;
+    if (!finished())
+      lists(listWork * kLongerLists);
+  }
+
+  Oracle::Answer ask(Oracle &oracle, int64_t makespan, uint64_t limit, SchedulingSolution &answer) {
+    uint64_t before = oracle.work();
+    Oracle::Answer said = oracle.ask(makespan, std::min(limit, solverWork), answer);
+    uint64_t after = oracle.work();
+    if (after < before) // Z3 tells 32 bits of what it has counted
+      after += uint64_t{1} << 32;
+    uint64_t spent = std::max<uint64_t>(after - before, 1000);
+    solverWork -= std::min(solverWork, spent);
+    result.work += static_cast<int64_t>(spent);
+    return said;
+  }
+
+  /// Z3's answer for times in units. Where few times are left to tell apart, it is one about the
+  /// problem as it stands; else about the windows that it was given, which then prove themselves.
+  void refuted(int64_t makespan, int64_t unit) {
+    SchedulingBound bound{makespan + 1, Kind::Solver, {}, 0, {}, "z3", unit};
+    if (unit > 1 || makespan >= kFewTimes) {
+      Propagator propagator(in, makespan);
+      if (!propagator.run()) // what is more, nobody needs to be believed
+        bound = {makespan + 1, Kind::Windows, {}, 0, {}, "windows of tasks"};
+      bound.steps = std::move(propagator.steps);
+    }
+    raise(std::move(bound), "z3");
+  }
+
+  /// From above: each schedule found is one better, until there is none.
+  void exact(Oracle &oracle, int64_t target) {
+    while (!finished()) {
+      SchedulingSolution answer;
+      // Some is kept for a better bound, should the answer stay open.
+      Oracle::Answer said = ask(oracle, target, solverWork - solverWork * 3 / 20, answer);
+      if (said == Oracle::Answer::Unknown)
+        return;
+      if (said == Oracle::Answer::No) {
+        if (found())
+          refuted(target, 1);
+        else
+          result.status = Status::Infeasible;
+        return;
+      }
+      keep(std::move(answer), "z3");
+      target = makespan() - 1;
+    }
+  }
+
+  /// Far below the best schedule windows are narrow and answers quick: a better bound, by
+  /// bisection among the makespans that could be refuted, then one by one from the bound on, in
+  /// windows narrowed by probing.
+  void fromBelow() {
+    int64_t high = found() ? makespan() : 0;
+    uint64_t kept = solverWork / 2;
+    for (uint64_t slice = solverWork / 6; result.bound.value < high && solverWork > kept;) {
+      int64_t middle = result.bound.value + (high - result.bound.value) / 2;
+      if (!refute(middle, slice, false))
+        high = middle;
+      if (finished())
+        return;
+    }
+    while (!finished() && solverWork > 0 && refute(result.bound.value, solverWork / 2, true)) {
+    }
+  }
+
+  /// Whether that nothing is as short as `makespan` could be shown. With half of the work at most
+  /// for probing, `slice` for the question.
+  bool refute(int64_t makespan, uint64_t slice, bool probing) {
+    Propagator propagator(in, makespan);
+    if (!propagator.run()) {
+      raise({makespan + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "windows of tasks"},
+            "bounds");
+      return true;
+    }
+    if (probing) {
+      // A run of the windows in Z3's units, by the time that both take.
+      uint64_t cost = in.size() * in.size() * in.size() / 7 + 1000;
+      uint64_t spent = propagator.probe(slice / cost) * cost;
+      solverWork -= std::min(solverWork, spent);
+      result.work += static_cast<int64_t>(spent);
+    }
+    Oracle oracle(in, propagator, makespan);
+    Watch watch(oracle, options.stop);
+    SchedulingSolution answer;
+    Oracle::Answer said = ask(oracle, makespan, slice, answer);
+    if (said == Oracle::Answer::Yes)
+      keep(std::move(answer), "z3");
+    else if (said == Oracle::Answer::No)
+      refuted(makespan, 1);
+    return said == Oracle::Answer::No;
+  }
+
+  /// With times in units, by bisection: what is impossible there is so in truth, and the order of
+  /// what is possible may be a better schedule.
+  void coarse(Oracle &oracle, int64_t horizon, int64_t unit) {
+    int64_t low = result.bound.value, high = horizon + 1; // of the relaxed problem
+    uint64_t slice = std::max<uint64_t>(solverWork / 8, 1);
+    while (low < high && !finished() && solverWork > 0) {
+      int64_t middle = low + (high - low) / 2;
+      SchedulingSolution answer;
+      Oracle::Answer said = ask(oracle, middle, slice, answer);
+      if (said == Oracle::Answer::Unknown)
+        return;
+      if (said == Oracle::Answer::No) {
+        low = middle + 1;
+        if (!found() && middle == horizon)
+          result.status = Status::Infeasible;
+        refuted(middle, unit);
+        continue;
+      }
+      high = middle;
+      if (auto real = inOrderOf(in, answer))
+        keep(std::move(*real), "z3");
+    }
+  }
+
+  Instance in;
+  Modes modes;
+  const SolveOptions &options;
+  std::mt19937_64 random;
+  SchedulingResult result;
+  int64_t listWork = 0;
+  uint64_t solverWork = 0;
+};
+
+} // namespace
+} // namespace solve
+
+SchedulingResult schedule(const SchedulingProblem &problem, const SolveOptions &options) {
+  return solve::Solver(problem, options).run();
+}
+
+} // namespace accord

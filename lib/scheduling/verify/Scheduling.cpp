@@ -1,0 +1,267 @@
+// A schedule replayed: every constraint of the problem at every time at which something changes.
+#include "lib/scheduling/verify/Scheduling.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using Id = SchedulingProblem::Id;
+
+/// No schedule needs more, and sums of it with a duration fit.
+constexpr int64_t kLatest = INT64_MAX / 4;
+
+class Replay {
+public:
+  Replay(const SchedulingProblem &problem, const SchedulingSolution &solution)
+      : p(problem), s(solution) {}
+
+  std::vector<Issue> run() {
+    if (!tasks())
+      return std::move(issues);
+    precedences();
+    resources();
+    memories();
+    budgets();
+    pairings();
+    if (s.makespan != last)
+      report("A0912", {},
+             fmt::format("the makespan is {}, but the last task ends at {}", s.makespan, last));
+    return std::move(issues);
+  }
+
+private:
+  /// From `from` to `to` (not included) task or buffer `who` takes `amount`.
+  struct Hold {
+    int64_t from, to, amount;
+    size_t who;
+  };
+
+  Issue *report(const char *code, const SourceLocation &at, std::string text) {
+    if (issues.size() >= 20)
+      return nullptr;
+    return &issues.emplace_back(Issue{code, std::move(text), at, {}});
+  }
+  const SchedulingProblem::Mode &mode(Id t) const { return p.tasks[t].modes[s.mode[t]]; }
+  bool happens(Id t) const { return !mode(t).absent; }
+  int64_t end(Id t) const { return s.start[t] + mode(t).duration; }
+
+  /// False: the rest cannot be looked at.
+  bool tasks() {
+    size_t n = p.tasks.size();
+    if (s.start.size() != n || s.mode.size() != n) {
+      report("A0909", {},
+             fmt::format("{} starts and {} modes for {} tasks", s.start.size(), s.mode.size(), n));
+      return false;
+    }
+    bool readable = true;
+    for (Id t = 0; t < n; ++t) {
+      const auto &at = p.tasks[t].location;
+      if (s.mode[t] >= p.tasks[t].modes.size()) {
+        report("A0931", at,
+               fmt::format("task '{}' runs in mode {}, but has {} modes", p.nameOf(t), s.mode[t],
+                           p.tasks[t].modes.size()));
+        readable = false;
+      } else if (s.start[t] < 0 || s.start[t] > kLatest) {
+        report("A0932", at, fmt::format("task '{}' starts at {}", p.nameOf(t), s.start[t]));
+        readable = false;
+      } else if (!happens(t)) {
+        if (s.start[t] != 0)
+          report(
+              "A0932", at,
+              fmt::format("task '{}' does not happen, but starts at {}", p.nameOf(t), s.start[t]));
+      } else {
+        last = std::max(last, end(t));
+      }
+    }
+    return readable;
+  }
+
+  void precedences() {
+    for (const auto &edge : p.precedences) {
+      if (!happens(edge.before) || !happens(edge.after) ||
+          s.start[edge.after] >= end(edge.before) + edge.delay)
+        continue;
+      Issue *issue =
+          report("A0902", p.tasks[edge.after].location,
+                 fmt::format("task '{}' starts at {}, but '{}' ends at {}{}", p.nameOf(edge.after),
+                             s.start[edge.after], p.nameOf(edge.before), end(edge.before),
+                             edge.delay > 0 ? fmt::format(" and {} must pass", edge.delay) : ""));
+      if (issue)
+        issue->notes.push_back({p.tasks[edge.before].location,
+                                fmt::format("'{}' is before it", p.nameOf(edge.before))});
+    }
+  }
+
+  /// The first time at which more is held than there is; -1 if there is none.
+  static int64_t overfull(const std::vector<Hold> &holds, int64_t capacity, __int128 &most) {
+    std::vector<std::pair<int64_t, __int128>> changes;
+    for (const Hold &hold : holds)
+      if (hold.from < hold.to && hold.amount > 0) {
+        changes.push_back({hold.from, hold.amount});
+        changes.push_back({hold.to, -static_cast<__int128>(hold.amount)});
+      }
+    std::sort(changes.begin(), changes.end()); // at the same time, what ends is first
+    most = 0;
+    for (const auto &[time, change] : changes)
+      if ((most += change) > capacity)
+        return time;
+    return -1;
+  }
+
+  static std::string print(__int128 value) {
+    return value > INT64_MAX ? std::string("more than 2^63")
+                             : fmt::format("{}", static_cast<int64_t>(value));
+  }
+
+  /// Reports an overfull resource or memory, with those that share it then.
+  template <typename Name, typename Place>
+  void share(const char *code, const char *what, const std::string &name, int64_t capacity,
+             const std::vector<Hold> &holds, Name nameOf, Place placeOf) {
+    __int128 most;
+    int64_t time = overfull(holds, capacity, most);
+    if (time < 0)
+      return;
+    std::string who;
+    Issue *issue = nullptr;
+    size_t count = 0;
+    std::vector<const Hold *> there;
+    most = 0; // at that time in full: several may start at once
+    for (const Hold &hold : holds)
+      if (hold.from <= time && time < hold.to && hold.amount > 0) {
+        most += hold.amount;
+        there.push_back(&hold);
+        if (++count <= 5)
+          who += fmt::format("{}'{}'", who.empty() ? "" : ", ", nameOf(hold.who));
+      }
+    issue = report(code, placeOf(there[0]->who),
+                   fmt::format("at {}, {} of {} '{}' are taken, which has {}: {}{}", time,
+                               print(most), what, name, capacity, who, count > 5 ? ", …" : ""));
+    for (size_t i = 1; issue && i < std::min<size_t>(count, 5); ++i)
+      issue->notes.push_back(
+          {placeOf(there[i]->who),
+           fmt::format("'{}' takes {} of it", nameOf(there[i]->who), there[i]->amount)});
+  }
+
+  void resources() {
+    std::vector<std::vector<Hold>> holds(p.resources.size());
+    for (Id t = 0; t < p.tasks.size(); ++t)
+      for (const auto &use : mode(t).usage) {
+        if (use.amount > p.resources[use.of].capacity && mode(t).duration == 0)
+          report(
+              "A0931", p.tasks[t].location,
+              fmt::format("task '{}' runs in a mode that needs {} of resource '{}', which has {}",
+                          p.nameOf(t), use.amount, p.resources[use.of].name,
+                          p.resources[use.of].capacity));
+        holds[use.of].push_back({s.start[t], end(t), use.amount, t});
+      }
+    for (Id r = 0; r < p.resources.size(); ++r)
+      share(
+          "A0903", "resource", p.resources[r].name, p.resources[r].capacity, holds[r],
+          [&](size_t t) { return p.nameOf(static_cast<Id>(t)); },
+          [&](size_t t) { return p.tasks[t].location; });
+  }
+
+  /// A buffer that is being written is there, whoever has read it before.
+  void memories() {
+    std::vector<std::vector<Hold>> holds(p.memories.size());
+    for (size_t b = 0; b < p.buffers.size(); ++b) {
+      const auto &buffer = p.buffers[b];
+      bool input = buffer.producer == SchedulingProblem::kNobody;
+      if (!input && !happens(buffer.producer))
+        continue;
+      int64_t from = input ? 0 : s.start[buffer.producer], to = input ? 0 : end(buffer.producer);
+      for (const auto &reader : buffer.readers)
+        if (happens(reader.task) &&
+            (reader.unless == SchedulingProblem::kNobody || !happens(reader.unless)))
+          to = std::max(to, end(reader.task));
+      holds[buffer.memory].push_back({from, buffer.kept ? last : to, buffer.bytes, b});
+    }
+    for (Id m = 0; m < p.memories.size(); ++m)
+      share(
+          "A0904", "memory", p.memories[m].name, p.memories[m].capacity, holds[m],
+          [&](size_t b) {
+            return p.buffers[b].name.empty() ? fmt::format("#{}", b) : p.buffers[b].name;
+          },
+          [&](size_t b) {
+            return p.buffers[b].producer == SchedulingProblem::kNobody
+                       ? SourceLocation{}
+                       : p.tasks[p.buffers[b].producer].location;
+          });
+  }
+
+  void budgets() {
+    std::vector<__int128> spent(p.budgets.size());
+    for (Id t = 0; t < p.tasks.size(); ++t)
+      for (const auto &use : mode(t).spends)
+        spent[use.of] += use.amount;
+    for (Id b = 0; b < p.budgets.size(); ++b)
+      if (spent[b] > p.budgets[b].capacity)
+        report("A0933", {},
+               fmt::format("{} of budget '{}' are spent, which has {}", print(spent[b]),
+                           p.budgets[b].name, p.budgets[b].capacity));
+  }
+
+  void pairings() {
+    for (const auto &pairing : p.pairings) {
+      std::pair<Id, Id> chosen{s.mode[pairing.a], s.mode[pairing.b]};
+      if (std::find(pairing.allowed.begin(), pairing.allowed.end(), chosen) !=
+          pairing.allowed.end())
+        continue;
+      Issue *issue = report("A0934", p.tasks[pairing.a].location,
+                            fmt::format("mode {} of '{}' does not go with mode {} of '{}'",
+                                        modeName(pairing.a), p.nameOf(pairing.a),
+                                        modeName(pairing.b), p.nameOf(pairing.b)));
+      if (issue)
+        issue->notes.push_back(
+            {p.tasks[pairing.b].location, fmt::format("'{}' is here", p.nameOf(pairing.b))});
+    }
+  }
+  std::string modeName(Id t) const {
+    return mode(t).name.empty() ? fmt::format("{}", s.mode[t]) : "'" + mode(t).name + "'";
+  }
+
+  const SchedulingProblem &p;
+  const SchedulingSolution &s;
+  std::vector<Issue> issues;
+  int64_t last = 0; ///< the end of the last task
+};
+
+} // namespace
+
+std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingSolution &solution) {
+  if (std::vector<Issue> malformed = check(problem); !malformed.empty())
+    return malformed;
+  return Replay(problem, solution).run();
+}
+
+std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingResult &result,
+                          std::vector<std::string> *trusted) {
+  std::vector<Issue> issues = verify(problem, result.bound, trusted);
+  if (!issues.empty() && issues[0].code == "A0930")
+    return issues;
+  auto add = [&](const char *code, std::string text) {
+    issues.push_back({code, std::move(text), {}, {}});
+  };
+  using Status = SchedulingResult::Status;
+  if (result.status == Status::Infeasible) {
+    if (result.conflict.empty())
+      add("A0916", "no schedule exists, but no conflict says why");
+    else if (trusted)
+      trusted->push_back("that no schedule exists is the answer of the solver");
+    return issues;
+  }
+  if (!result.conflict.empty())
+    add("A0916",
+        fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
+  if (result.status == Status::Unknown)
+    return issues;
+  for (Issue &issue : Replay(problem, result.solution).run())
+    issues.push_back(std::move(issue));
+  if (result.bound.value > result.solution.makespan)
+    add("A0906", fmt::format("the makespan is {}, but stated to be at least {}",
+                             result.solution.makespan, result.bound.value));
+  return issues;
+}
+
+} // namespace accord

@@ -1,0 +1,174 @@
+// Bounds of a scheduling problem proved again by arithmetic.
+#include "lib/scheduling/verify/Scheduling.h"
+#include "lib/scheduling/verify/SchedulingWindows.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using Id = SchedulingProblem::Id;
+
+/// Beyond it windows could overflow; what `check` passes has schedules of at most half of it, or
+/// none.
+constexpr int64_t kMost = INT64_MAX / 2;
+
+class Proof {
+public:
+  Proof(const SchedulingProblem &problem, const SchedulingBound &bound)
+      : p(problem), b(bound), facts(problem) {}
+
+  std::vector<Issue> run(std::vector<std::string> *trusted) {
+    using Kind = SchedulingBound::Kind;
+    if (b.value <= 0)
+      return {}; // as every schedule is
+    if (b.value > kMost)
+      return report("it is beyond every schedule");
+    switch (b.kind) {
+    case Kind::Nothing:
+      return report("nothing proves it");
+    case Kind::Path:
+      return path();
+    case Kind::Set:
+      return set();
+    case Kind::Windows:
+      return windows();
+    case Kind::Solver: {
+      auto told = solver();
+      if (auto *issue = std::get_if<Issue>(&told))
+        return {*issue};
+      if (trusted)
+        trusted->push_back(
+            fmt::format("that no schedule of at most {} exists is the answer of a solver{}",
+                        b.value - 1, b.proof.empty() ? "" : " (" + b.proof + ")"));
+      return {};
+    }
+    }
+    return report("its kind is unknown");
+  }
+
+  std::variant<StartWindows, Issue> solver() {
+    if (b.value <= 0 || b.value > kMost)
+      return report("it is beyond every schedule")[0];
+    if (b.unit < 1)
+      return report(fmt::format("the solver counted in units of {}", b.unit))[0];
+    SchedulingWindows windows(facts, b.value - 1);
+    if (auto issues = take(windows); !issues.empty())
+      return issues[0];
+    windows.chains();
+    return StartWindows{windows.earliest, windows.latest, windows.ordered};
+  }
+
+private:
+  std::vector<Issue> report(const std::string &why, Id task = SchedulingProblem::kNobody) {
+    SourceLocation at = facts.known(task) ? p.tasks[task].location : SourceLocation{};
+    return {{"A0906",
+             fmt::format("no schedule is stated to be shorter than {}, but {}", b.value, why),
+             at,
+             {}}};
+  }
+  /// Each listed task happens in every schedule and is listed once; else why not.
+  std::vector<Issue> members() {
+    std::vector<char> seen(p.tasks.size());
+    for (Id t : b.tasks) {
+      if (!facts.known(t))
+        return report(fmt::format("its proof names task {} of {}", t, p.tasks.size()));
+      if (!facts.certain[t])
+        return report(fmt::format("task '{}' of its proof may not happen", p.nameOf(t)), t);
+      if (seen[t]++)
+        return report(fmt::format("its proof counts task '{}' twice", p.nameOf(t)), t);
+    }
+    return {};
+  }
+  std::vector<Issue> compare(__int128 proved, const char *what) {
+    if (proved >= b.value)
+      return {};
+    return report(fmt::format("{} proves {}", what, static_cast<int64_t>(proved)));
+  }
+
+  std::vector<Issue> path() {
+    if (auto issues = members(); !issues.empty())
+      return issues;
+    std::vector<Id> next(p.tasks.size(), SchedulingProblem::kNobody);
+    std::vector<int64_t> delay(p.tasks.size(), -1);
+    for (size_t i = 0; i + 1 < b.tasks.size(); ++i)
+      next[b.tasks[i]] = b.tasks[i + 1];
+    for (const auto &edge : p.precedences)
+      if (next[edge.before] == edge.after)
+        delay[edge.before] = std::max(delay[edge.before], edge.delay);
+    __int128 length = 0;
+    for (Id t : b.tasks) {
+      length += facts.least[t];
+      if (next[t] == SchedulingProblem::kNobody)
+        continue;
+      if (delay[t] < 0)
+        return report(fmt::format("its proof lets '{}' follow '{}', which no precedence says",
+                                  p.nameOf(next[t]), p.nameOf(t)),
+                      next[t]);
+      length += delay[t];
+    }
+    return compare(length, "the path");
+  }
+
+  std::vector<Issue> set() {
+    if (auto issues = members(); !issues.empty())
+      return issues;
+    if (b.resource >= p.resources.size())
+      return report(
+          fmt::format("its proof names resource {} of {}", b.resource, p.resources.size()));
+    if (b.tasks.empty())
+      return report("its set is empty");
+    __int128 work = 0;
+    int64_t head = INT64_MAX, tail = INT64_MAX, capacity = p.resources[b.resource].capacity;
+    for (Id t : b.tasks) {
+      __int128 here = facts.workOf(t, b.resource);
+      if (here == 0)
+        return report(fmt::format("task '{}' of its set can do without '{}'", p.nameOf(t),
+                                  p.resources[b.resource].name),
+                      t);
+      // Rounded, so that no number of them overflows; far beyond `kMost`.
+      work = std::min<__int128>(work + here, static_cast<__int128>(INT64_MAX) << 62);
+      head = std::min(head, facts.heads[t]), tail = std::min(tail, facts.tails[t]);
+    }
+    // Work needs a mode that fits, so there is capacity.
+    __int128 length = (work + capacity - 1) / capacity;
+    return compare(length + head + tail, "the set");
+  }
+
+  std::vector<Issue> take(SchedulingWindows &windows) {
+    for (size_t i = 0; i < b.steps.size() && !windows.closed(); ++i)
+      if (std::string why = windows.take(b.steps[i]); !why.empty())
+        return report(fmt::format("step {} of its proof does not follow: {}", i + 1, why),
+                      b.steps[i].task);
+    return {};
+  }
+
+  std::vector<Issue> windows() {
+    SchedulingWindows windows(facts, b.value - 1);
+    if (auto issues = take(windows); !issues.empty())
+      return issues;
+    windows.chains();
+    return windows.closed() ? std::vector<Issue>{}
+                            : report("the steps of its proof lead to no contradiction");
+  }
+
+  const SchedulingProblem &p;
+  const SchedulingBound &b;
+  SchedulingFacts facts;
+};
+
+} // namespace
+
+std::vector<Issue> verify(const SchedulingProblem &problem, const SchedulingBound &bound,
+                          std::vector<std::string> *trusted) {
+  if (std::vector<Issue> malformed = check(problem); !malformed.empty())
+    return malformed;
+  return Proof(problem, bound).run(trusted);
+}
+
+std::variant<StartWindows, Issue> solverWindows(const SchedulingProblem &problem,
+                                                const SchedulingBound &bound) {
+  return Proof(problem, bound).solver();
+}
+
+} // namespace accord

@@ -1,0 +1,60 @@
+// Replays a proof by windows: what follows for starts if a schedule of some length existed.
+#pragma once
+#include "lib/scheduling/problem/SchedulingResult.h"
+#include "lib/scheduling/verify/SchedulingFacts.h"
+#include <map>
+
+namespace accord {
+
+class SchedulingWindows {
+public:
+  using Id = SchedulingProblem::Id;
+
+  /// In schedules of at most `horizon`, which is at most 2^62.
+  SchedulingWindows(const SchedulingFacts &facts, int64_t horizon);
+
+  /// Takes a step; why it does not follow, or "".
+  std::string take(const SchedulingStep &step);
+  /// Chains of precedences and of the orders found by pairs, to their end.
+  void chains();
+  /// No schedule of at most the horizon exists.
+  bool closed() const { return contradiction; }
+
+  std::vector<int64_t> earliest, latest;  ///< starts
+  std::vector<std::pair<Id, Id>> ordered; ///< found by pairs: before, after
+
+private:
+  struct Need {
+    Id task;
+    int64_t amount; ///< least over modes
+  };
+  void raise(Id task, int64_t time);
+  void lower(Id task, int64_t time);
+  std::string pair(const SchedulingStep &step);
+  std::string compulsory(const SchedulingStep &step);
+  std::string energy(const SchedulingStep &step);
+  std::string set(const SchedulingStep &step);
+  void sweep(Id task, bool early);
+  /// A mode that the window of its task has room for.
+  bool inWindow(Id task, const SchedulingProblem::Mode &mode) const;
+  bool apart(Id a, Id b) const;
+  /// Why some tasks may run beside those that use a resource, or beside each other; else "".
+  std::string beside(const std::vector<Id> &tasks, Id resource);
+  const std::vector<char> &following(Id task);
+  int64_t inside(Id task, int64_t duration, int64_t from, int64_t to) const;
+  const std::vector<Need> &users(Id resource);
+
+  const SchedulingFacts &facts;
+  int64_t horizon;
+  std::vector<std::vector<SchedulingFacts::Edge>> after, before;
+  std::vector<size_t> place;            ///< in the order of the chains
+  size_t sweptOn = 0, sweptBack = 0;    ///< how far steps by sets have followed the chains
+  std::vector<Id> raised, lowered;      ///< since the last `chains`
+  std::vector<std::vector<Need>> needs; ///< by resource, made when first asked for
+  std::vector<char> asked;
+  std::vector<std::vector<Id>> excluded; ///< by resource: of the last such step
+  std::map<Id, std::vector<char>> followers;
+  bool contradiction = false;
+};
+
+} // namespace accord

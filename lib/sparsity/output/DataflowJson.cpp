@@ -1,0 +1,152 @@
+#include "lib/sparsity/output/DataflowJson.h"
+#include "lib/support/documents/JsonLists.h"
+#include "lib/support/documents/StrictFields.h"
+
+namespace json = llvm::json;
+namespace accord {
+namespace {
+
+json::Value toJson(const DataflowLayer &layer) {
+  return json::Object{
+      {"name", jsonString(layer.name)},
+      {"channels", layer.channels},
+      {"filters", layer.filters},
+      {"groups", layer.groups},
+      {"input_rows", layer.inputRows},
+      {"input_columns", layer.inputColumns},
+      {"rows", layer.rows},
+      {"columns", layer.columns},
+      {"kernel_rows", layer.kernelRows},
+      {"kernel_columns", layer.kernelColumns},
+      {"weight_bits", layer.weightBits},
+      {"activation_bits", layer.activationBits},
+      {"zeros", list(layer.zeros, [](const DataflowZeros &zeros) {
+         return json::Object{
+             {"label", jsonString(zeros.label)},
+             {"windows", list(zeros.windows, [](double share) { return json::Value(share); })},
+             {"loss", zeros.loss}};
+       })}};
+}
+
+json::Value toJson(const DataflowStage &stage, const DataflowLayer &layer) {
+  return json::Object{{"layer", jsonString(layer.name)},
+                      {"zeros", jsonString(stage.label)},
+                      {"sparse", stage.sparse},
+                      {"groups", stage.folding.groups},
+                      {"in", stage.folding.in},
+                      {"out", stage.folding.out},
+                      {"fine", stage.folding.fine},
+                      {"multipliers", stage.multipliers},
+                      {"product_cycles", stage.cycles.products},
+                      {"input_cycles", stage.cycles.input},
+                      {"output_cycles", stage.cycles.output},
+                      {"cycles", stage.cycles.most()},
+                      {"limit", name(stage.cycles.limit())},
+                      {"busy", stage.busy},
+                      {"fewest_cycles", stage.fewest}};
+}
+
+bool ignored(const json::Value &, json::Path) { return true; }
+
+bool readZeros(const json::Value &value, json::Path path, DataflowZeros &zeros) {
+  return StrictFields(value, path)
+      .text("label", zeros.label)
+      .list("windows", zeros.windows, StrictFields::readNumber)
+      .integer("loss", zeros.loss)
+      .end();
+}
+
+bool readLayer(const json::Value &value, json::Path path, DataflowLayer &layer) {
+  return StrictFields(value, path)
+      .text("name", layer.name)
+      .integer("channels", layer.channels)
+      .integer("filters", layer.filters)
+      .integer("groups", layer.groups)
+      .integer("input_rows", layer.inputRows)
+      .integer("input_columns", layer.inputColumns)
+      .integer("rows", layer.rows)
+      .integer("columns", layer.columns)
+      .integer("kernel_rows", layer.kernelRows)
+      .integer("kernel_columns", layer.kernelColumns)
+      .integer("weight_bits", layer.weightBits)
+      .integer("activation_bits", layer.activationBits)
+      .list("zeros", layer.zeros, readZeros)
+      .end();
+}
+
+bool readStage(const json::Value &value, json::Path path, DataflowStage &stage) {
+  return StrictFields(value, path)
+      .read("layer", ignored)
+      .text("zeros", stage.label)
+      .flag("sparse", stage.sparse)
+      .integer("groups", stage.folding.groups, 1)
+      .integer("in", stage.folding.in, 1)
+      .integer("out", stage.folding.out, 1)
+      .integer("fine", stage.folding.fine, 1)
+      .integer("multipliers", stage.multipliers)
+      .number("product_cycles", stage.cycles.products)
+      .number("input_cycles", stage.cycles.input)
+      .number("output_cycles", stage.cycles.output)
+      .read("cycles", ignored)
+      .read("limit", ignored)
+      .number("busy", stage.busy)
+      .number("fewest_cycles", stage.fewest)
+      .end();
+}
+
+} // namespace
+
+json::Value toJson(const DataflowProblem &problem, const DataflowResult &result) {
+  json::Array stages;
+  for (size_t i = 0; i < result.stages.size(); ++i)
+    stages.push_back(toJson(result.stages[i], problem.layers[i]));
+  return json::Object{
+      {"layers", list(problem.layers, [](const DataflowLayer &layer) { return toJson(layer); })},
+      {"stages", std::move(stages)},
+      {"interval_cycles", result.interval},
+      {"images_per_second", result.imagesPerSecond},
+      {"most_images_per_second", result.mostImagesPerSecond},
+      {"multipliers", result.multipliers},
+      {"loss", result.loss},
+      {"loss_budget", problem.lossBudget == SelectionProblem::kUnlimited
+                          ? json::Value(nullptr)
+                          : json::Value(problem.lossBudget)},
+      {"multipliers_of_device", problem.fabric.multipliers},
+      {"multiplier_rows", problem.fabric.multiplierRows},
+      {"multiplier_columns", problem.fabric.multiplierColumns},
+      {"clock_Hz", problem.hertz},
+      {"binding", static_cast<int64_t>(result.binding)},
+      {"saturating", static_cast<int64_t>(result.saturating)},
+      {"bound_ps", result.selection.bound},
+      {"why", jsonString(result.why)}};
+}
+
+bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowResult &result,
+                  json::Path path) {
+  result.feasible = true;
+  return StrictFields(value, path)
+      .list("layers", problem.layers, readLayer)
+      .list("stages", result.stages, readStage)
+      .number("interval_cycles", result.interval)
+      .number("images_per_second", result.imagesPerSecond)
+      .number("most_images_per_second", result.mostImagesPerSecond)
+      .integer("multipliers", result.multipliers)
+      .integer("loss", result.loss)
+      .read("loss_budget",
+            [&](const json::Value &v, json::Path p) {
+              if (v.getAsNull())
+                return true;
+              return StrictFields::readInteger(v, p, problem.lossBudget, -1, int64_t(1) << 61);
+            })
+      .integer("multipliers_of_device", problem.fabric.multipliers)
+      .integer("multiplier_rows", problem.fabric.multiplierRows, 1)
+      .integer("multiplier_columns", problem.fabric.multiplierColumns, 1)
+      .number("clock_Hz", problem.hertz)
+      .integer("binding", result.binding)
+      .integer("saturating", result.saturating)
+      .integer("bound_ps", result.selection.bound)
+      .read("why", ignored)
+      .end();
+}
+
+} // namespace accord

@@ -1,0 +1,94 @@
+// A device that runs every layer on a part of its own, one behind the other, as plain data: the
+// layers, how each is laid out, and what limits them.
+#pragma once
+#include "lib/sparsity/problem/Selection.h"
+#include "lib/sparsity/problem/Sparsity.h"
+#include <string>
+#include <vector>
+
+namespace accord {
+
+/// Zeros of a layer that may be used. Dense is always there beside these.
+struct DataflowZeros {
+  std::string label;
+  /// Shares of windows (kernel rows x kernel columns products of one channel) by how many of their
+  /// products are zero, weight and activation together: kernel + 1 numbers, their sum 1.
+  std::vector<double> windows;
+  int64_t loss = 0; ///< `lossUnits`
+};
+
+/// A convolution, or a fully connected layer (all extents but channels and filters 1).
+struct DataflowLayer {
+  std::string name;
+  int64_t channels = 1, filters = 1, groups = 1;
+  int64_t inputRows = 1, inputColumns = 1, rows = 1, columns = 1; ///< of the input, of the result
+  int64_t kernelRows = 1, kernelColumns = 1;
+  int64_t weightBits = 16, activationBits = 16;
+  std::vector<DataflowZeros> zeros;
+};
+
+struct DataflowProblem {
+  std::vector<DataflowLayer> layers;
+  DataflowFabric fabric;
+  double hertz = 0;
+  int64_t lossBudget = SelectionProblem::kUnlimited; ///< `budgetUnits`
+};
+
+/// How a layer is laid out. Multipliers = groups * in * out * fine * ceil(activation bits /
+/// `multiplierRows`) * ceil(weight bits / `multiplierColumns`).
+struct DataflowFolding {
+  int64_t groups = 1, in = 1, out = 1; ///< groups, channels and filters of a group at once
+  int64_t fine = 1;                    ///< products of one window at once
+};
+
+/// What a layer waits for: its multipliers, or words, of which each stream moves one in a cycle.
+enum class DataflowLimit : uint8_t { Products, Input, Output };
+const char *name(DataflowLimit); ///< "products", "input", "output"
+
+/// Cycles of an image. Products: rows * columns * (groups / g) * (channels / groups / in) *
+/// (filters / groups / out) * E[ceil((window - zeros) / fine)]; input: input rows * input columns *
+/// channels / (g * in); output: rows * columns * filters / (g * out); the most of them counts
+/// (fpgaConvNet: Venieris and Bouganis, FCCM 2016; zeros as in Montgomerie-Corcoran et al.: PASS,
+/// FPL 2023). Divisors alone, so that all streams are equal.
+struct DataflowCycles {
+  double products = 0, input = 0, output = 0;
+  double most() const;
+  DataflowLimit limit() const; ///< the first of equal ones, products first
+};
+
+struct DataflowStage {
+  DataflowFolding folding;
+  std::string label; ///< of its zeros; "dense"
+  bool sparse = false;
+  DataflowCycles cycles;
+  int64_t multipliers = 0;
+  double busy = 0; ///< share of the interval
+  /// With multipliers without end: the fewest cycles of any folding and zeros that keep the losses.
+  double fewest = 0;
+};
+
+struct DataflowResult {
+  bool feasible = false;
+  std::vector<DataflowStage> stages; ///< by layer
+  double interval = 0;               ///< cycles between images
+  double imagesPerSecond = 0;
+  int64_t multipliers = 0;
+  int64_t loss = 0;
+  size_t binding = 0; ///< the layer that takes the interval, the first of equal ones
+  /// With as many multipliers as there may be the interval is that of this layer, the first of
+  /// equal ones, and no device is faster.
+  size_t saturating = 0;
+  double mostImagesPerSecond = 0;
+  std::string why;           ///< one sentence or two: what limits, and what would not help
+  SelectionProblem problem;  ///< foldings as options of stages, `bytes` are multipliers
+  SelectionResult selection; ///< for `verify`
+  bool proven = true;        ///< claimed: no interval is shorter
+};
+
+/// What is wrong with a problem: no layers or more than 10,000, extents outside of 1 to 2^20,
+/// windows of more than 1,024 products, groups that do not divide channels and filters, shares that
+/// are no distribution, negative losses, no multipliers, a clock outside of 1 Hz to 1 THz. Empty:
+/// nothing.
+std::string check(const DataflowProblem &problem);
+
+} // namespace accord

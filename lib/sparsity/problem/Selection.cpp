@@ -1,0 +1,196 @@
+#include "lib/sparsity/problem/Selection.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace accord {
+namespace {
+
+constexpr int64_t kMostSum = int64_t(1) << 60;
+constexpr size_t kMostOperations = 10'000;
+constexpr int64_t kLossUnits = 1'000'000'000'000;
+
+/// Adds the most that each operation can have; false: sums do not fit.
+bool addMost(const SelectionOperation &operation, SelectionSums &most) {
+  SelectionSums of;
+  for (const SelectionOption &option : operation.options) {
+    of.picoseconds = std::max(of.picoseconds, option.picoseconds);
+    of.picojoules = std::max(of.picojoules, option.picojoules);
+    of.bytes = std::max(of.bytes, option.bytes);
+    of.loss = std::max(of.loss, option.loss);
+  }
+  auto add = [](int64_t &sum, int64_t number) {
+    if (number > kMostSum || sum > kMostSum - number)
+      return false;
+    sum += number;
+    return true;
+  };
+  return add(most.picoseconds, of.picoseconds) && add(most.picojoules, of.picojoules) &&
+         add(most.bytes, of.bytes) && add(most.loss, of.loss);
+}
+
+std::string checkOperation(const SelectionOperation &operation) {
+  if (operation.options.empty())
+    return "it has no option";
+  if (operation.options.front().sparse)
+    return "its first option is not dense";
+  if (operation.stage >= kMostOperations)
+    return fmt::format("stage {} of at most {}", operation.stage, kMostOperations);
+  std::set<std::string> labels;
+  for (const SelectionOption &option : operation.options) {
+    if (!labels.insert(option.label).second)
+      return fmt::format("it has two options '{}'", option.label);
+    if (std::min({option.picoseconds, option.picojoules, option.bytes, option.loss}) < 0)
+      return fmt::format("option '{}' has a negative number", option.label);
+  }
+  return "";
+}
+
+std::string checkGroups(const SelectionProblem &problem) {
+  std::set<unsigned> grouped;
+  for (const std::vector<unsigned> &group : problem.groups) {
+    for (unsigned o : group) {
+      if (o >= problem.operations.size())
+        return fmt::format("a group has operation {} of {}", o, problem.operations.size());
+      if (!grouped.insert(o).second)
+        return fmt::format("operation '{}' is in groups twice", problem.operations[o].name);
+    }
+  }
+  return "";
+}
+
+std::string checkRules(const SelectionProblem &problem) {
+  for (const SelectionRule &rule : problem.rules) {
+    if (rule.most < 0)
+      return "a rule allows fewer than none";
+    std::set<std::pair<unsigned, unsigned>> named;
+    for (auto [o, option] : rule.options) {
+      if (o >= problem.operations.size() || option >= problem.operations[o].options.size())
+        return fmt::format("a rule has option {} of operation {}, which is not there", option, o);
+      if (!named.insert({o, option}).second)
+        return fmt::format("a rule has an option of operation '{}' twice",
+                           problem.operations[o].name);
+    }
+  }
+  return "";
+}
+
+} // namespace
+
+const char *name(SelectionObjective objective) {
+  switch (objective) {
+  case SelectionObjective::Time:
+    return "step_time";
+  case SelectionObjective::Energy:
+    return "energy";
+  case SelectionObjective::Memory:
+    return "memory";
+  case SelectionObjective::SlowestStage:
+    return "slowest_stage";
+  }
+  return "";
+}
+
+int64_t lossUnits(const Rational &loss) {
+  if (loss.sign() <= 0)
+    return 0;
+  // More units than fit: `check` refuses to add them.
+  return (loss * Rational(kLossUnits)).ceil().toInt64().value_or(kMostSum);
+}
+
+int64_t budgetUnits(const Rational &budget, const Rational &margin) {
+  if (budget.sign() < 0 || margin.sign() < 0)
+    return -1;
+  if (margin.isZero())
+    return SelectionProblem::kUnlimited;
+  return (budget * Rational(kLossUnits) / margin)
+      .floor()
+      .toInt64()
+      .value_or(SelectionProblem::kUnlimited);
+}
+
+SelectionRule mostSparse(const SelectionProblem &problem, int64_t most) {
+  SelectionRule rule;
+  rule.most = most;
+  for (unsigned o = 0; o < problem.operations.size(); ++o)
+    for (unsigned i = 0; i < problem.operations[o].options.size(); ++i)
+      if (problem.operations[o].options[i].sparse)
+        rule.options.push_back({o, i});
+  return rule;
+}
+
+SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
+  SelectionSums out;
+  std::map<unsigned, int64_t> stages;
+  for (size_t o = 0; o < choice.size(); ++o) {
+    const SelectionOperation &operation = problem.operations[o];
+    const SelectionOption &option = operation.options[choice[o]];
+    out.picoseconds += option.picoseconds;
+    out.picojoules += option.picojoules;
+    out.bytes += option.bytes;
+    out.loss += option.loss;
+    int64_t &stage = stages[operation.stage];
+    stage += option.picoseconds;
+    out.slowest = std::max(out.slowest, stage);
+  }
+  return out;
+}
+
+int64_t valueOf(const SelectionSums &sums, SelectionObjective objective) {
+  switch (objective) {
+  case SelectionObjective::Time:
+    return sums.picoseconds;
+  case SelectionObjective::Energy:
+    return sums.picojoules;
+  case SelectionObjective::Memory:
+    return sums.bytes;
+  case SelectionObjective::SlowestStage:
+    return sums.slowest;
+  }
+  return 0;
+}
+
+bool keeps(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
+  SelectionSums of = sums(problem, choice);
+  if (of.loss > problem.lossBudget || of.bytes > problem.byteBudget)
+    return false;
+  auto label = [&](unsigned o) -> const std::string & {
+    return problem.operations[o].options[choice[o]].label;
+  };
+  for (const std::vector<unsigned> &group : problem.groups)
+    for (unsigned o : group)
+      if (label(o) != label(group.front()))
+        return false;
+  return std::all_of(problem.rules.begin(), problem.rules.end(), [&](const SelectionRule &rule) {
+    return std::count_if(rule.options.begin(), rule.options.end(), [&](const auto &option) {
+             return choice[option.first] == option.second;
+           }) <= rule.most;
+  });
+}
+
+double SelectionResult::gap() const {
+  if (!feasible || bound >= value)
+    return 0;
+  return static_cast<double>(value - bound) / static_cast<double>(value);
+}
+
+std::string check(const SelectionProblem &problem) {
+  if (problem.operations.empty())
+    return "there are no operations";
+  if (problem.operations.size() > kMostOperations)
+    return fmt::format("{} operations of at most {}", problem.operations.size(), kMostOperations);
+  if (std::min(problem.lossBudget, problem.byteBudget) < -1)
+    return "a budget is below -1";
+  SelectionSums most;
+  for (const SelectionOperation &operation : problem.operations) {
+    if (std::string wrong = checkOperation(operation); !wrong.empty())
+      return fmt::format("operation '{}': {}", operation.name, wrong);
+    if (!addMost(operation, most))
+      return fmt::format("operation '{}': numbers too large to add", operation.name);
+  }
+  std::string wrong = checkGroups(problem);
+  return wrong.empty() ? checkRules(problem) : wrong;
+}
+
+} // namespace accord

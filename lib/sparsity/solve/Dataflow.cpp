@@ -1,0 +1,334 @@
+#include "lib/sparsity/solve/Dataflow.h"
+#include "lib/sparsity/solve/Knapsack.h"
+#include "lib/sparsity/solve/Select.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+constexpr double kPicoseconds = 1e12;
+
+int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+std::vector<int64_t> divisors(int64_t number) {
+  std::vector<int64_t> out;
+  for (int64_t d = 1; d <= number; ++d)
+    if (number % d == 0)
+      out.push_back(d);
+  return out;
+}
+
+int64_t window(const DataflowLayer &layer) { return layer.kernelRows * layer.kernelColumns; }
+
+/// All of a layer at once.
+DataflowFolding unfolded(const DataflowLayer &layer) {
+  return {layer.groups, layer.channels / layer.groups, layer.filters / layer.groups, window(layer)};
+}
+
+/// A way to run a layer.
+struct Way {
+  DataflowFolding folding;
+  const DataflowZeros *zeros = nullptr; ///< none: dense
+  DataflowCycles cycles;
+  int64_t multipliers = 0;
+};
+
+class DataflowPlanner {
+public:
+  explicit DataflowPlanner(const DataflowProblem &problem) : problem(problem) {}
+
+  std::variant<DataflowResult, std::string> run() {
+    if (std::string wrong = check(problem); !wrong.empty())
+      return wrong;
+    out.problem.objective = SelectionObjective::SlowestStage;
+    out.problem.lossBudget = problem.lossBudget;
+    out.problem.byteBudget = problem.fabric.multipliers;
+    for (const DataflowLayer &layer : problem.layers)
+      if (!addLayer(layer))
+        return fmt::format("layer '{}': no folding of it has at most {} multipliers and takes less "
+                           "than days",
+                           layer.name, problem.fabric.multipliers);
+    if (std::string wrong = check(out.problem); !wrong.empty())
+      return wrong;
+    if (std::string wrong = fastest(); !wrong.empty())
+      return wrong;
+    out.selection = select(out.problem);
+    out.feasible = out.selection.feasible;
+    out.proven = out.selection.proven();
+    if (out.feasible)
+      read();
+    else
+      out.why = infeasible();
+    return std::move(out);
+  }
+
+private:
+  const DataflowProblem &problem;
+  DataflowResult out;
+  std::vector<std::vector<Way>> ways; ///< by layer, as its options
+  std::vector<double> fewest;         ///< by layer
+  DataflowCycles saturated;           ///< of the saturating layer, without a limit of multipliers
+
+  /// Whole picoseconds, rounded up; negative: too many to add.
+  int64_t picoseconds(double cycles) const {
+    double time = std::ceil(cycles * kPicoseconds / problem.hertz);
+    double most = std::ldexp(1.0, 59) / static_cast<double>(problem.layers.size());
+    return time <= most ? static_cast<int64_t>(time) : -1;
+  }
+
+  std::vector<Way> allWays(const DataflowLayer &layer) const {
+    std::vector<Way> all;
+    for (size_t z = 0; z <= layer.zeros.size(); ++z)
+      for (int64_t groups : divisors(layer.groups))
+        for (int64_t in : divisors(layer.channels / layer.groups))
+          for (int64_t outAtOnce : divisors(layer.filters / layer.groups))
+            for (int64_t fine = 1; fine <= window(layer); ++fine) {
+              if (z == 0 && window(layer) % fine != 0)
+                continue;
+              Way way;
+              way.folding = {groups, in, outAtOnce, fine};
+              way.zeros = z == 0 ? nullptr : &layer.zeros[z - 1];
+              way.multipliers = multipliersOf(layer, way.folding, problem.fabric);
+              if (way.multipliers > problem.fabric.multipliers)
+                break; // more at once are more still
+              way.cycles = cyclesOf(layer, way.folding, way.zeros);
+              if (picoseconds(way.cycles.most()) >= 0)
+                all.push_back(way);
+            }
+    return all;
+  }
+
+  SelectionOption optionOf(const Way &way) const {
+    SelectionOption option;
+    const DataflowFolding &of = way.folding;
+    option.label = fmt::format("{} {}x{}x{}x{}", way.zeros ? way.zeros->label : "dense", of.groups,
+                               of.in, of.out, of.fine);
+    option.picoseconds = picoseconds(way.cycles.most());
+    option.bytes = way.multipliers;
+    option.loss = way.zeros ? way.zeros->loss : 0;
+    option.sparse = way.zeros;
+    return option;
+  }
+
+  /// Dense ways first, of which the one with the fewest multipliers is always there.
+  bool addLayer(const DataflowLayer &layer) {
+    std::vector<Way> all = allWays(layer);
+    std::vector<KnapsackOption> figures;
+    size_t smallest = all.size();
+    for (size_t w = 0; w < all.size(); ++w) {
+      SelectionOption option = optionOf(all[w]);
+      figures.push_back({option.picoseconds, {option.bytes, option.loss}});
+      if (!all[w].zeros &&
+          (smallest == all.size() || all[w].multipliers < all[smallest].multipliers))
+        smallest = w;
+    }
+    if (smallest == all.size())
+      return false;
+    std::vector<unsigned> front = paretoFront(figures);
+    std::erase(front, smallest);
+    front.insert(front.begin(), static_cast<unsigned>(smallest));
+    SelectionOperation &operation = out.problem.operations.emplace_back();
+    operation.name = layer.name;
+    operation.stage = static_cast<unsigned>(out.problem.operations.size() - 1);
+    std::vector<Way> &kept = ways.emplace_back();
+    for (bool sparse : {false, true})
+      for (unsigned w : front)
+        if (sparse == (all[w].zeros != nullptr)) {
+          kept.push_back(all[w]);
+          operation.options.push_back(optionOf(all[w]));
+        }
+    return true;
+  }
+
+  /// What the network takes with multipliers without end: each layer unfolded.
+  std::string fastest() {
+    SelectionProblem whole;
+    whole.objective = SelectionObjective::SlowestStage;
+    whole.lossBudget = problem.lossBudget;
+    for (const DataflowLayer &layer : problem.layers) {
+      SelectionOperation &operation = whole.operations.emplace_back();
+      operation.name = layer.name;
+      operation.stage = static_cast<unsigned>(whole.operations.size() - 1);
+      double least = HUGE_VAL;
+      for (size_t z = 0; z <= layer.zeros.size(); ++z) {
+        const DataflowZeros *zeros = z == 0 ? nullptr : &layer.zeros[z - 1];
+        double cycles = cyclesOf(layer, unfolded(layer), zeros).most();
+        SelectionOption option;
+        option.label = zeros ? zeros->label : "dense";
+        option.picoseconds = picoseconds(cycles);
+        option.loss = zeros ? zeros->loss : 0;
+        option.sparse = zeros;
+        operation.options.push_back(option);
+        if (option.loss <= problem.lossBudget)
+          least = std::min(least, cycles);
+      }
+      fewest.push_back(least);
+    }
+    if (std::string wrong = check(whole); !wrong.empty())
+      return wrong;
+    SelectionResult result = select(whole);
+    if (!result.feasible)
+      return "";
+    double slowest = 0;
+    for (size_t l = 0; l < problem.layers.size(); ++l) {
+      const DataflowLayer &layer = problem.layers[l];
+      unsigned z = result.choice[l];
+      DataflowCycles cycles =
+          cyclesOf(layer, unfolded(layer), z == 0 ? nullptr : &layer.zeros[z - 1]);
+      if (cycles.most() > slowest) {
+        slowest = cycles.most();
+        saturated = cycles;
+        out.saturating = l;
+      }
+    }
+    out.mostImagesPerSecond = slowest > 0 ? problem.hertz / slowest : 0;
+    return "";
+  }
+
+  void read() {
+    for (size_t l = 0; l < problem.layers.size(); ++l) {
+      const Way &way = ways[l][out.selection.choice[l]];
+      DataflowStage &stage = out.stages.emplace_back();
+      stage.folding = way.folding;
+      stage.label = way.zeros ? way.zeros->label : "dense";
+      stage.sparse = way.zeros;
+      stage.cycles = way.cycles;
+      stage.multipliers = way.multipliers;
+      stage.fewest = fewest[l];
+      out.multipliers += stage.multipliers;
+      if (stage.cycles.most() > out.interval) {
+        out.interval = stage.cycles.most();
+        out.binding = l;
+      }
+    }
+    out.loss = out.selection.sums.loss;
+    if (out.interval > 0)
+      out.imagesPerSecond = problem.hertz / out.interval;
+    for (DataflowStage &stage : out.stages)
+      stage.busy = out.interval > 0 ? stage.cycles.most() / out.interval : 0;
+    out.why = explanation();
+  }
+
+  std::string infeasible() const {
+    int64_t needed = 0;
+    for (const SelectionOperation &operation : out.problem.operations) {
+      int64_t fewestMultipliers = operation.options.front().bytes;
+      for (const SelectionOption &option : operation.options)
+        fewestMultipliers = std::min(fewestMultipliers, option.bytes);
+      needed += fewestMultipliers;
+    }
+    if (needed > problem.fabric.multipliers)
+      return fmt::format("{} layers need {} multipliers at least, of which there are {}.",
+                         problem.layers.size(), needed, problem.fabric.multipliers);
+    return "No choice keeps the multipliers and the accuracy.";
+  }
+
+  /// What a layer that is unfolded waits for.
+  std::string unfoldedLimit(size_t l) const {
+    const DataflowLayer &layer = problem.layers[l];
+    switch (saturated.limit()) {
+    case DataflowLimit::Input:
+      return fmt::format("its {} {} come as {} streams of one word a cycle, {} x {} words each",
+                         layer.channels, layer.channels == 1 ? "channel" : "channels",
+                         layer.channels, layer.inputRows, layer.inputColumns);
+    case DataflowLimit::Output:
+      return fmt::format("its {} filters leave as {} streams of one word a cycle, {} x {} words "
+                         "each",
+                         layer.filters, layer.filters, layer.rows, layer.columns);
+    case DataflowLimit::Products:
+      return fmt::format("with all products of a window at once it still takes a cycle for each of "
+                         "{} x {} results",
+                         layer.rows, layer.columns);
+    }
+    return "";
+  }
+
+  std::string explanation() const {
+    const DataflowLayer &saturating = problem.layers[out.saturating];
+    std::string zeros;
+    if (saturated.limit() != DataflowLimit::Products)
+      zeros = ", which zeros would not shorten";
+    else if (saturating.zeros.empty())
+      zeros = ", as it has no zeros to skip";
+    std::string limit =
+        fmt::format("{}: {:.0f} cycles{}.", unfoldedLimit(out.saturating), saturated.most(), zeros);
+    const std::string &binding = problem.layers[out.binding].name;
+    if (out.imagesPerSecond >= out.mostImagesPerSecond)
+      return fmt::format(
+          "'{}' saturates the device: {} Neither more multipliers nor zeros of other "
+          "layers shorten the interval.",
+          saturating.name, limit);
+    std::string dense = denseShare();
+    return fmt::format("'{}' takes the interval; {} of {} multipliers are used, and a shorter one "
+                       "{} more.{} With multipliers without end '{}' would limit, to {:.1f} images "
+                       "a second: {}",
+                       binding, out.multipliers, problem.fabric.multipliers,
+                       out.selection.proven() ? "needs" : "was not found, and may need", dense,
+                       saturating.name, out.mostImagesPerSecond, limit);
+  }
+
+  /// What layers hold that have no zeros, where others have.
+  std::string denseShare() const {
+    int64_t dense = 0, sparse = 0;
+    for (size_t l = 0; l < out.stages.size(); ++l)
+      (problem.layers[l].zeros.empty() ? dense : sparse) += out.stages[l].multipliers;
+    if (dense == 0 || sparse == 0)
+      return "";
+    const DataflowLayer &first = problem.layers.front();
+    bool pixels = first.zeros.empty() && window(first) > 1;
+    return fmt::format(" Layers without zeros{} hold {} of them ({:.1f} %).",
+                       pixels ? ", as the first one, which reads pixels," : "", dense,
+                       100 * static_cast<double>(dense) / static_cast<double>(dense + sparse));
+  }
+};
+
+} // namespace
+
+DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &folding,
+                        const DataflowZeros *zeros) {
+  double each = static_cast<double>(divided(window(layer), folding.fine));
+  if (zeros) {
+    each = 0;
+    for (int64_t z = 0; z <= window(layer); ++z)
+      each += zeros->windows[static_cast<size_t>(z)] *
+              static_cast<double>(divided(window(layer) - z, folding.fine));
+  }
+  double groups = static_cast<double>(layer.groups / folding.groups);
+  double in = groups * static_cast<double>(layer.channels / layer.groups / folding.in);
+  double filters = static_cast<double>(layer.filters / layer.groups / folding.out);
+  double results = static_cast<double>(layer.rows) * static_cast<double>(layer.columns);
+  DataflowCycles cycles;
+  cycles.products = results * in * filters * each;
+  cycles.input =
+      static_cast<double>(layer.inputRows) * static_cast<double>(layer.inputColumns) * in;
+  cycles.output = results * groups * filters;
+  return cycles;
+}
+
+int64_t multipliersOf(const DataflowLayer &layer, const DataflowFolding &folding,
+                      const DataflowFabric &fabric) {
+  __int128 count = divided(layer.activationBits, fabric.multiplierRows) *
+                   divided(layer.weightBits, fabric.multiplierColumns);
+  for (int64_t factor : {folding.groups, folding.in, folding.out, folding.fine})
+    count = std::min<__int128>(count * factor, SelectionProblem::kUnlimited);
+  return static_cast<int64_t>(count);
+}
+
+std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &problem) {
+  return DataflowPlanner(problem).run();
+}
+
+std::vector<double> independentZeros(int64_t window, double share) {
+  std::vector<double> out = {1.0};
+  for (int64_t i = 0; i < window; ++i) {
+    out.push_back(0);
+    for (size_t z = out.size(); z-- > 1;)
+      out[z] = out[z] * (1 - share) + out[z - 1] * share;
+    out[0] *= 1 - share;
+  }
+  return out;
+}
+
+} // namespace accord

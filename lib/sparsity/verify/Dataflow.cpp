@@ -1,0 +1,225 @@
+#include "lib/sparsity/verify/Dataflow.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+bool near(double a, double b) {
+  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
+}
+
+/// A layer in numbers that its foldings divide.
+class LayerProof {
+public:
+  LayerProof(const DataflowLayer &layer, const DataflowFabric &fabric)
+      : layer(layer), window(layer.kernelRows * layer.kernelColumns),
+        channels(layer.channels / layer.groups), filters(layer.filters / layer.groups) {
+    auto pieces = [](int64_t bits, int64_t width) { return bits / width + (bits % width != 0); };
+    each = pieces(layer.weightBits, fabric.multiplierColumns) *
+           pieces(layer.activationBits, fabric.multiplierRows);
+  }
+
+  /// Steps of a window with so many products at once, zeros left out.
+  double steps(int64_t fine, const DataflowZeros *zeros) const {
+    if (!zeros)
+      return std::ceil(static_cast<double>(window) / static_cast<double>(fine));
+    double mean = 0;
+    for (int64_t left = 1; left <= window; ++left)
+      mean += std::ceil(static_cast<double>(left) / static_cast<double>(fine)) *
+              zeros->windows[static_cast<size_t>(window - left)];
+    return mean;
+  }
+
+  /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after
+  /// another.
+  double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
+    double results = static_cast<double>(layer.rows * layer.columns) * groupParts * filterParts;
+    double enters = static_cast<double>(layer.inputRows * layer.inputColumns) * groupParts;
+    return std::max({results * channelParts * steps, results, enters * channelParts});
+  }
+
+  /// The fewest multipliers with an interval below `most` cycles; nothing is negative.
+  int64_t fewest(const DataflowZeros *zeros, double most) const {
+    int64_t best = -1;
+    for (int64_t g = 1; g <= layer.groups; ++g)
+      for (int64_t in = 1; layer.groups % g == 0 && in <= channels; ++in)
+        for (int64_t out = 1; channels % in == 0 && out <= filters; ++out) {
+          if (filters % out != 0)
+            continue;
+          double groupParts = static_cast<double>(layer.groups / g);
+          double in1 = static_cast<double>(channels / in),
+                 out1 = static_cast<double>(filters / out);
+          if (cycles(in1, out1, groupParts, 0) >= most)
+            continue; // streams
+          // More at once are never slower: the fewest by halving, then what is allowed.
+          int64_t low = 1, high = window;
+          if (cycles(in1, out1, groupParts, steps(high, zeros)) >= most)
+            continue;
+          while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            if (cycles(in1, out1, groupParts, steps(middle, zeros)) < most)
+              high = middle;
+            else
+              low = middle + 1;
+          }
+          while (!zeros && window % low != 0)
+            ++low;
+          int64_t count = multipliers(g, in, out, low);
+          if (best < 0 || count < best)
+            best = count;
+        }
+    return best;
+  }
+
+  /// Many more than any device has count as 2^40.
+  int64_t multipliers(int64_t g, int64_t in, int64_t out, int64_t fine) const {
+    return static_cast<int64_t>(std::min(__int128(g) * in * out * fine * each, __int128(1) << 40));
+  }
+
+  const DataflowLayer &layer;
+  int64_t window, channels, filters;
+  int64_t each = 1; ///< multipliers of a product
+};
+
+class DataflowJudge {
+public:
+  DataflowJudge(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort)
+      : problem(problem), result(result), effort(effort) {}
+
+  SelectionProof run() {
+    if (std::string wrong = check(problem); !wrong.empty()) {
+      find("A0904", wrong);
+      return std::move(out);
+    }
+    for (const DataflowLayer &layer : problem.layers)
+      layers.emplace_back(layer, problem.fabric);
+    if (result.feasible)
+      stages();
+    if (out.holds())
+      interval();
+    return std::move(out);
+  }
+
+private:
+  const DataflowProblem &problem;
+  const DataflowResult &result;
+  uint64_t effort;
+  std::vector<LayerProof> layers;
+  SelectionProof out;
+
+  void find(const char *code, std::string text) {
+    out.findings.push_back({code, std::move(text), {}, {}});
+  }
+
+  /// The zeros that a stage skips; false: the layer has none of this name.
+  bool zerosOf(size_t l, const DataflowZeros *&zeros) const {
+    const DataflowStage &stage = result.stages[l];
+    zeros = nullptr;
+    for (const DataflowZeros &one : problem.layers[l].zeros)
+      if (one.label == stage.label)
+        zeros = &one;
+    return stage.sparse == (zeros != nullptr) && (zeros || stage.label == "dense");
+  }
+
+  void stages() {
+    if (result.stages.size() != layers.size())
+      return find("A0904", fmt::format("{} layers, of which {} are laid out", layers.size(),
+                                       result.stages.size()));
+    double slowest = 0;
+    int64_t multipliers = 0, loss = 0;
+    for (size_t l = 0; l < layers.size(); ++l) {
+      const DataflowStage &stage = result.stages[l];
+      const DataflowFolding &of = stage.folding;
+      const LayerProof &layer = layers[l];
+      const std::string &name = problem.layers[l].name;
+      const DataflowZeros *zeros = nullptr;
+      if (!zerosOf(l, zeros))
+        return find("A0904", fmt::format("layer '{}' has no zeros '{}'", name, stage.label));
+      if (std::min({of.groups, of.in, of.out, of.fine}) < 1 || of.fine > layer.window ||
+          layer.layer.groups % of.groups != 0 || layer.channels % of.in != 0 ||
+          layer.filters % of.out != 0 || (!zeros && layer.window % of.fine != 0))
+        return find("A0904", fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name,
+                                         of.groups, of.in, of.out, of.fine));
+      int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
+      double cycles = layer.cycles(
+          static_cast<double>(layer.channels / of.in), static_cast<double>(layer.filters / of.out),
+          static_cast<double>(layer.layer.groups / of.groups), layer.steps(of.fine, zeros));
+      if (count != stage.multipliers || !near(cycles, stage.cycles.most()))
+        find("A0905", fmt::format("layer '{}' has {} multipliers and takes {} cycles; claimed are "
+                                  "{} and {}",
+                                  name, count, cycles, stage.multipliers, stage.cycles.most()));
+      multipliers += count;
+      loss += zeros ? zeros->loss : 0;
+      slowest = std::max(slowest, cycles);
+    }
+    if (multipliers > problem.fabric.multipliers || loss > problem.lossBudget)
+      find("A0904", fmt::format("{} multipliers of {}, losses of {}", multipliers,
+                                problem.fabric.multipliers, loss));
+    if (multipliers != result.multipliers || loss != result.loss || !near(slowest, result.interval))
+      find("A0905", fmt::format("{} multipliers, losses of {} and {} cycles; claimed are {}, {} "
+                                "and {}",
+                                multipliers, loss, slowest, result.multipliers, result.loss,
+                                result.interval));
+    if (!near(result.imagesPerSecond * slowest, problem.hertz))
+      find("A0905", fmt::format("{} cycles at {} Hz are not {} images a second", slowest,
+                                problem.hertz, result.imagesPerSecond));
+    out.checked.push_back(fmt::format("{} layers, their cycles and multipliers", layers.size()));
+  }
+
+  void interval() {
+    double most = result.feasible ? result.interval * (1 - kTolerance) : HUGE_VAL;
+    if (!result.proven) {
+      out.trusted.push_back("the interval is not claimed to be the shortest");
+      return;
+    }
+    SelectionProblem below;
+    below.byteBudget = problem.fabric.multipliers;
+    below.lossBudget = problem.lossBudget;
+    std::string claim = fmt::format("no layout has an interval below {} cycles", most);
+    for (size_t l = 0; l < layers.size(); ++l) {
+      SelectionOperation &operation = below.operations.emplace_back();
+      operation.name = problem.layers[l].name;
+      operation.stage = 0;
+      add(operation, "dense", layers[l].fewest(nullptr, most), 0);
+      for (const DataflowZeros &zeros : problem.layers[l].zeros)
+        add(operation, zeros.label, layers[l].fewest(&zeros, most), zeros.loss);
+      if (operation.options.empty()) {
+        out.checked.push_back(fmt::format("{}: '{}' has none", claim, operation.name));
+        return;
+      }
+    }
+    SelectionResult none;
+    none.bound = SelectionProblem::kUnlimited;
+    SelectionProof proof = verify(below, none, effort);
+    for (const Issue &issue : proof.findings)
+      find("A0906", fmt::format("{} is claimed: {}", claim, issue.message));
+    if (!proof.trusted.empty())
+      out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
+    else if (out.holds())
+      out.checked.push_back(claim);
+  }
+
+  static void add(SelectionOperation &operation, const std::string &label, int64_t multipliers,
+                  int64_t loss) {
+    if (multipliers < 0)
+      return;
+    SelectionOption option;
+    option.label = label;
+    option.bytes = multipliers;
+    option.loss = loss;
+    operation.options.push_back(option);
+  }
+};
+
+} // namespace
+
+SelectionProof verify(const DataflowProblem &problem, const DataflowResult &result,
+                      uint64_t effort) {
+  return DataflowJudge(problem, result, effort).run();
+}
+
+} // namespace accord

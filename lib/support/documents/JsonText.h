@@ -1,0 +1,23 @@
+// JSON as text that is the same on every machine: fixed key order, shortest doubles that read back
+// exactly.
+#pragma once
+#include "lib/machine/model/WorkGraph.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+
+namespace accord {
+
+/// Prints `value` with two-space indentation; what fits in 100 columns stays on one line. Keys come
+/// in the order people look for them (command, version, status, objective, …), the rest
+/// alphabetically. Doubles are printed with the fewest digits that read back to the same bits; a
+/// NaN or infinity, which JSON lacks, as null.
+std::string jsonText(const llvm::json::Value &value);
+/// The same on one line without blanks, for embedding.
+std::string jsonLine(const llvm::json::Value &value);
+
+/// Exact while it fits in 64 bits, else the nearest double.
+llvm::json::Value jsonCount(Count count);
+/// A string made valid UTF-8 first (file names may be anything).
+llvm::json::Value jsonString(llvm::StringRef text);
+
+} // namespace accord

@@ -1,0 +1,227 @@
+#include "lib/training/differentiate/Differentiator.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace accord {
+
+using dnn::Phase;
+
+Differentiator::~Differentiator() {
+  for (Operation *op : replaced)
+    op->destroy();
+}
+
+/// What to call the gradients of a value: its operation, or the repeat or graph whose argument it
+/// is.
+static std::string baseName(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    op = value.getParentBlock()->getParentOp();
+  if (auto read = dyn_cast_or_null<dnn::ReadOp>(op))
+    return read.getParameter().str();
+  return op ? dnn::nameOf(op).str() : std::string();
+}
+static Phase phaseFor(Value value) {
+  return parametersOnly(value) ? Phase::WeightGradient : Phase::DataGradient;
+}
+
+LogicalResult Differentiator::run() {
+  Frame top(nullptr, &block, &block);
+  return differentiate(top);
+}
+
+LogicalResult Differentiator::differentiate(Frame &frame) {
+  SmallVector<Operation *> operations;
+  llvm::DenseMap<StringAttr, unsigned> reads;
+  for (Operation &op : *frame.forward) {
+    operations.push_back(&op);
+    if (auto read = dyn_cast<dnn::ReadOp>(op))
+      ++reads[read.getParameterAttr().getAttr()];
+  }
+  for (Operation *op : llvm::reverse(operations)) {
+    LogicalResult result = success();
+    if (auto loss = dyn_cast<dnn::LossOp>(op)) {
+      auto one = dnn::ConstantOp::create(frame.builder, op->getLoc(), loss.getValue().getType(),
+                                         frame.builder.getF64FloatAttr(1));
+      names.give(one, "loss.seed", Phase::DataGradient);
+      accumulate(frame, loss.getValue(), one);
+    } else if (auto read = dyn_cast<dnn::ReadOp>(op)) {
+      finish(frame, read, --reads[read.getParameterAttr().getAttr()] == 0);
+    } else if (auto repeat = dyn_cast<dnn::RepeatOp>(op)) {
+      result = differentiate(frame, repeat);
+    } else if (!isa<dnn::YieldOp>(op)) {
+      result = differentiate(frame, op);
+    }
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Differentiator::differentiate(Frame &frame, Operation *op) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op->getResults())
+    resultGradients.push_back(frame.gradients.lookup(result));
+  if (llvm::none_of(resultGradients, [](Value v) { return v; }))
+    return success();
+  SmallVector<bool> needed;
+  for (Value operand : op->getOperands())
+    needed.push_back(activity.varied(operand));
+  if (!llvm::is_contained(needed, true))
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitError() << "'" << op->getName().getStringRef()
+                           << "' has no gradient but lies between a parameter and the loss";
+
+  Operation *before = frame.backward->empty() ? nullptr : &frame.backward->back();
+  SmallVector<Value> operandGradients(op->getNumOperands());
+  auto forward = [&](Value value) { return forwardValue(frame, value); };
+  GradientContext context{frame.builder, op->getLoc(),     resultGradients,
+                          needed,        operandGradients, forward};
+  if (failed(differentiable.buildGradient(context)))
+    return failure();
+  label(frame, op, before, operandGradients);
+  for (auto [operand, gradient, isNeeded] : llvm::zip(op->getOperands(), operandGradients, needed))
+    if (isNeeded && gradient)
+      accumulate(frame, operand, gradient);
+  return success();
+}
+
+void Differentiator::label(Frame &frame, Operation *op, Operation *before,
+                           ArrayRef<Value> operandGradients) {
+  SmallVector<Operation *> added;
+  for (auto it = before ? std::next(before->getIterator()) : frame.backward->begin();
+       it != frame.backward->end(); ++it)
+    if (!it->hasAttr(dnn::DnnDialect::kPhaseAttr))
+      added.push_back(&*it);
+  // Whatever an activation's gradient is made of is data gradient; the rest is weight gradient.
+  llvm::SetVector<Operation *> data;
+  llvm::DenseMap<Operation *, StringRef>
+      ends; // the operation that gives a parameter's gradient -> "weight", "bias", …
+  for (auto [operand, gradient] : llvm::zip(op->getOperands(), operandGradients)) {
+    Operation *producer = gradient ? gradient.getDefiningOp() : nullptr;
+    if (!producer || !activity.varied(operand))
+      continue;
+    if (!parametersOnly(operand))
+      data.insert(producer);
+    else if (auto read = operand.getDefiningOp<dnn::ReadOp>())
+      ends.try_emplace(producer, read.getParameter().rsplit('.').second.empty()
+                                     ? read.getParameter()
+                                     : read.getParameter().rsplit('.').second);
+  }
+  for (unsigned i = 0; i < data.size(); ++i)
+    for (Value operand : data[i]->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && llvm::is_contained(added, producer))
+        data.insert(producer);
+  std::string base = dnn::nameOf(op).str();
+  for (Operation *each : added) {
+    if (data.contains(each))
+      names.give(each, base + ".data_gradient", Phase::DataGradient);
+    else
+      names.give(each,
+                 base + "." + (ends.contains(each) ? ends[each] : "weight").str() + "_gradient",
+                 Phase::WeightGradient);
+  }
+}
+
+void Differentiator::finish(Frame &frame, dnn::ReadOp read, bool last) {
+  StringAttr name = read.getParameterAttr().getAttr();
+  if (Value gradient = frame.gradients.lookup(read)) {
+    Value &total = frame.parameters[name];
+    total = total ? sum(frame, total, gradient, read) : gradient;
+  }
+  Value total = frame.parameters.lookup(name);
+  if (!last || !total)
+    return;
+  auto sink = dnn::GradientOp::create(frame.builder, read.getLoc(), read.getParameterAttr(), total);
+  names.give(sink, (name.getValue() + ".gradient").str(), Phase::WeightGradient);
+}
+
+Value Differentiator::forwardValue(Frame &frame, Value value) {
+  if (value.getParentBlock() != frame.forward)
+    return forwardValue(*frame.parent, value);
+  if (Value known = frame.available.lookup(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  bool marked = op && op->hasAttr(dnn::DnnDialect::kRecomputeAttr);
+  if (frame.forward == frame.backward && !marked)
+    return value;
+  if (marked ||
+      isa_and_nonnull<dnn::ReadOp, dnn::ReshapeOp, dnn::ConstantOp, dnn::UnstackOp, dnn::StackOp>(
+          op)) {
+    executeAgain(frame, op, marked ? Phase::Recompute : Phase::DataGradient);
+    return frame.available[value];
+  }
+  frame.stashed.push_back(value);
+  return frame.available[value] = frame.backward->addArgument(value.getType(), value.getLoc());
+}
+
+void Differentiator::executeAgain(Frame &frame, Operation *op, Phase phase) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, forwardValue(frame, operand));
+  Operation *again = frame.builder.clone(*op, mapping);
+  again->removeAttr(dnn::DnnDialect::kRecomputeAttr);
+  again->setAttr(dnn::DnnDialect::kAgainAttr, op->getAttr(dnn::DnnDialect::kNameAttr));
+  names.give(again, (dnn::nameOf(op) + ".again").str(), phase);
+  for (auto [result, copy] : llvm::zip(op->getResults(), again->getResults()))
+    frame.available[result] = copy;
+}
+
+Value Differentiator::sum(Frame &frame, Value a, Value b, Value of) {
+  if (auto stash = dyn_cast<dnn::StashType>(a.getType())) { // as the tensors that they are views of
+    auto slice = dyn_cast<RankedTensorType>(stash.getElement());
+    if (!slice) {
+      refused = true;
+      emitError(of.getLoc()) << "two repeats read a " << stash
+                             << ": the gradients of a stash of stashes cannot be added";
+      return a;
+    }
+    SmallVector<int64_t> shape(slice.getShape());
+    shape.insert(shape.begin() + dnn::batchRank(slice), stash.getCount());
+    auto whole = RankedTensorType::get(shape, slice.getElementType());
+    auto axis = frame.builder.getI64IntegerAttr(0);
+    auto view = [&](auto op) {
+      names.give(op, baseName(of) + ".gradient_view", phaseFor(of));
+      return op->getResult(0);
+    };
+    Value wholeA = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, a, axis));
+    Value wholeB = view(dnn::StackOp::create(frame.builder, b.getLoc(), whole, b, axis));
+    return view(dnn::UnstackOp::create(frame.builder, b.getLoc(), stash,
+                                       sum(frame, wholeA, wholeB, of), axis));
+  }
+  if (dnn::RowsAttr rows = dnn::rowsOf(a.getType())) {
+    auto table = cast<RankedTensorType>(a.getType());
+    int64_t lookups =
+        checkedAdd(rows.getLookups(), dnn::rowsOf(b.getType()).getLookups()).value_or(INT64_MAX);
+    auto both = dnn::RowsAttr::get(rows.getContext(), lookups, rows.getIndex());
+    auto join = dnn::JoinRowsOp::create(
+        frame.builder, b.getLoc(),
+        RankedTensorType::get(table.getShape(), table.getElementType(), both), a, b);
+    names.give(join, baseName(of) + ".gradient_rows", phaseFor(of));
+    return join;
+  }
+  auto add = dnn::AddOp::create(frame.builder, b.getLoc(), a.getType(), a, b);
+  names.give(add, baseName(of) + ".gradient_sum", phaseFor(of));
+  return add;
+}
+
+void Differentiator::accumulate(Frame &frame, Value value, Value gradient) {
+  Value &total = frame.gradients[value];
+  total = total ? sum(frame, total, gradient, value) : gradient;
+}
+
+Value Differentiator::orZero(Frame &frame, Value gradient, Value of) {
+  if (gradient)
+    return gradient;
+  auto zero = dnn::ConstantOp::create(frame.builder, of.getLoc(), of.getType(),
+                                      frame.builder.getF64FloatAttr(0));
+  names.give(zero, baseName(of) + ".zero_gradient", phaseFor(of));
+  return zero;
+}
+
+} // namespace accord

@@ -1,0 +1,89 @@
+// Attention row by row, as its definition says it.
+#include "lib/training/interpret/Kernels.h"
+#include <cmath>
+
+namespace accord::interpret {
+namespace {
+
+/// Keys that a query sees.
+int64_t keysOf(bool causal, int64_t query, int64_t keys) {
+  return causal ? std::min(query + 1, keys) : keys;
+}
+
+/// Calls `visit(query, key, row)` for each row of scores: the indices of its first elements but for
+/// the last dimension, in q or y, and (without the key) in k or v.
+template <typename Visit> void forEachRow(const Array &q, Visit visit) {
+  Shape rows(llvm::ArrayRef(q.shape).drop_back());
+  forEach(rows, visit);
+}
+
+/// Where key j of the row lies in k and v, dimension e.
+Index keyAt(llvm::ArrayRef<int64_t> row, int64_t j, int64_t e) {
+  size_t batch = row.size() - 3;
+  Index index(row.take_front(batch));
+  index.append({j, row[batch + 1], e});
+  return index;
+}
+Index rowAt(llvm::ArrayRef<int64_t> row, int64_t e) {
+  Index index(row);
+  index.push_back(e);
+  return index;
+}
+
+double score(const Array &q, const Array &k, llvm::ArrayRef<int64_t> row, int64_t j, double scale) {
+  double sum = 0;
+  for (int64_t e = 0; e < q.shape.back(); ++e)
+    sum += q(rowAt(row, e)) * k(keyAt(row, j, e));
+  return scale * sum;
+}
+
+void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
+  const Array &q = *in[0], &k = *in[1], &v = *in[2];
+  double scale = op.getScaleAttr().getValueAsDouble();
+  forEachRow(q, [&](llvm::ArrayRef<int64_t> row) {
+    int64_t keys = keysOf(op.getCausal(), row[row.size() - 3], k.shape[row.size() - 3]);
+    std::vector<double> scores;
+    for (int64_t j = 0; j < keys; ++j)
+      scores.push_back(score(q, k, row, j, scale));
+    double largest = *std::max_element(scores.begin(), scores.end()), sum = 0;
+    for (double s : scores)
+      sum += std::exp(s - largest);
+    for (int64_t j = 0; j < keys; ++j)
+      for (int64_t e = 0; e < q.shape.back(); ++e)
+        out[0](rowAt(row, e)) +=
+            std::exp(scores[static_cast<size_t>(j)] - largest) / sum * v(keyAt(row, j, e));
+    out[1](row) = largest + std::log(sum);
+  });
+}
+
+void attentionGradient(dnn::FlashAttentionGradOp op, Inputs in, Outputs out) {
+  const Array &dy = *in[0], &q = *in[1], &k = *in[2], &v = *in[3], &y = *in[4], &kept = *in[5];
+  double scale = op.getScaleAttr().getValueAsDouble();
+  forEachRow(q, [&](llvm::ArrayRef<int64_t> row) {
+    int64_t keys = keysOf(op.getCausal(), row[row.size() - 3], k.shape[row.size() - 3]);
+    double mean = 0; // of the gradients of the shares, weighted with them
+    for (int64_t e = 0; e < q.shape.back(); ++e)
+      mean += dy(rowAt(row, e)) * y(rowAt(row, e));
+    for (int64_t j = 0; j < keys; ++j) {
+      double share = std::exp(score(q, k, row, j, scale) - kept(row)), dshare = 0;
+      for (int64_t e = 0; e < q.shape.back(); ++e) {
+        dshare += dy(rowAt(row, e)) * v(keyAt(row, j, e));
+        out[2](keyAt(row, j, e)) += share * dy(rowAt(row, e));
+      }
+      double dscore = scale * share * (dshare - mean);
+      for (int64_t e = 0; e < q.shape.back(); ++e) {
+        out[0](rowAt(row, e)) += dscore * k(keyAt(row, j, e));
+        out[1](keyAt(row, j, e)) += dscore * q(rowAt(row, e));
+      }
+    }
+  });
+}
+
+} // namespace
+
+void addAttention(Kernels &kernels) {
+  kernels.add<dnn::FlashAttentionOp>(attention);
+  kernels.add<dnn::FlashAttentionGradOp>(attentionGradient);
+}
+
+} // namespace accord::interpret

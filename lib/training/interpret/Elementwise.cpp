@@ -1,0 +1,185 @@
+// Element-wise operations, dropout, rotary positions.
+#include "lib/training/interpret/Kernels.h"
+#include "llvm/Support/xxhash.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::interpret {
+namespace {
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double relu6(double x) { return std::clamp(x, 0.0, 6.0); }
+/// Standard normal distribution: cumulative, and its density.
+double cdf(double x) { return (1 + std::erf(x / std::sqrt(2.0))) / 2; }
+double pdf(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }
+
+template <typename OpTy> void unary(Kernels &kernels, double (*f)(double)) {
+  kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = f(in[0]->data[i]);
+  });
+}
+/// Operands of one shape.
+template <typename OpTy> void pairwise(Kernels &kernels, double (*f)(double, double)) {
+  kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = f(in[0]->data[i], in[1]->data[i]);
+  });
+}
+template <typename OpTy> void binary(Kernels &kernels, double (*f)(double, double)) {
+  kernels.add<OpTy>([f](OpTy, Inputs in, Outputs out) {
+    forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> index) {
+      out[0](index) = f((*in[0])(broadcastIndex(index, in[0]->shape)),
+                        (*in[1])(broadcastIndex(index, in[1]->shape)));
+    });
+  });
+}
+
+/// Kept or dropped, the same in every run and on whatever devices: decided by the operation's name
+/// and the position in the whole.
+void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
+  double rate = op.getRateAttr().getValueAsDouble();
+  auto again = op->getAttrOfType<mlir::StringAttr>(dnn::DnnDialect::kAgainAttr);
+  llvm::StringRef name = again ? again.getValue() : dnn::nameOf(op);
+  llvm::SmallVector<Extent> extents = extentsOf(op, in[0]->shape, device);
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    int64_t position = 0;
+    for (auto [i, extent] : llvm::zip(index, extents))
+      position = position * extent.whole + extent.offset + i;
+    std::string key = (name + "/" + llvm::Twine(position)).str();
+    bool kept = static_cast<double>(llvm::xxh3_64bits(key) >> 11) * 0x1p-53 >= rate;
+    out[1](index) = kept;
+    out[0](index) = kept ? (*in[0])(index) / (1 - rate) : 0;
+  });
+}
+
+/// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the
+/// index in the dimension before.
+void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
+  double base = op.getBaseAttr().getValueAsDouble();
+  auto width = static_cast<double>(in[0]->shape.back());
+  int64_t axis = dimensionOf(op.getAxis(), op.getX());
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    int64_t pair = index.back() / 2;
+    double position = axis < 0 ? 0 : static_cast<double>(index[static_cast<size_t>(axis)]);
+    double angle = position * std::pow(base, -2 * static_cast<double>(pair) / width);
+    if (op.getInverse())
+      angle = -angle;
+    Index other(index);
+    other.back() ^= 1;
+    double x = (*in[0])(index);
+    if (other.back() >= in[0]->shape.back())
+      out[0](index) = x; // no partner
+    else if (index.back() % 2 == 0)
+      out[0](index) = x * std::cos(angle) - (*in[0])(other)*std::sin(angle);
+    else
+      out[0](index) = (*in[0])(other)*std::sin(angle) + x * std::cos(angle);
+  });
+}
+
+/// The table of Vaswani et al.: sines at even places, cosines at odd ones.
+void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
+  auto width = static_cast<double>(in[0]->shape.back());
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    auto position = static_cast<double>(index[index.size() - 2]);
+    double pair = static_cast<double>(index.back() - index.back() % 2);
+    double angle = position / std::pow(10000, pair / width);
+    out[0](index) = (*in[0])(index) + (index.back() % 2 ? std::cos(angle) : std::sin(angle));
+  });
+}
+
+/// A geometric series for a power of two of heads; the rest take every other term of the next
+/// one's.
+double slopeOf(int64_t head, int64_t heads) {
+  int64_t power = 1;
+  while (2 * power <= heads)
+    power *= 2;
+  return head < power ? std::exp2(-8 * static_cast<double>(head + 1) / static_cast<double>(power))
+                      : std::exp2(-4 * static_cast<double>(2 * (head - power) + 1) /
+                                  static_cast<double>(power));
+}
+void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
+  Extent heads = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 3];
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> index) {
+    llvm::ArrayRef<int64_t> last = index.take_back(3);
+    out[0](index) = (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) *
+                                          static_cast<double>(last[2] - last[1]);
+  });
+}
+
+} // namespace
+
+void addElementwise(Kernels &kernels) {
+  unary<dnn::ReluOp>(kernels, [](double x) { return x > 0 ? x : 0; });
+  unary<dnn::Relu6Op>(kernels, relu6);
+  unary<dnn::HardSigmoidOp>(kernels, [](double x) { return relu6(x + 3) / 6; });
+  unary<dnn::HardSwishOp>(kernels, [](double x) { return x * relu6(x + 3) / 6; });
+  unary<dnn::GeluOp>(kernels, [](double x) { return x * cdf(x); });
+  unary<dnn::SiluOp>(kernels, [](double x) { return x * sigmoid(x); });
+  unary<dnn::SigmoidOp>(kernels, sigmoid);
+  unary<dnn::TanhOp>(kernels, [](double x) { return std::tanh(x); });
+  unary<dnn::SqrtOp>(kernels, [](double x) { return std::sqrt(x); });
+  unary<dnn::ExpOp>(kernels, [](double x) { return std::exp(x); });
+  unary<dnn::NegOp>(kernels, [](double x) { return -x; });
+  pairwise<dnn::ReluGradOp>(kernels, [](double dy, double y) { return y > 0 ? dy : 0; });
+  pairwise<dnn::Relu6GradOp>(kernels, [](double dy, double y) { return y > 0 && y < 6 ? dy : 0; });
+  pairwise<dnn::HardSigmoidGradOp>(kernels,
+                                   [](double dy, double y) { return y > 0 && y < 1 ? dy / 6 : 0; });
+  pairwise<dnn::HardSwishGradOp>(kernels, [](double dy, double x) {
+    return x <= -3 ? 0 : x >= 3 ? dy : dy * (2 * x + 3) / 6;
+  });
+  pairwise<dnn::GeluGradOp>(kernels,
+                            [](double dy, double x) { return dy * (cdf(x) + x * pdf(x)); });
+  pairwise<dnn::SiluGradOp>(
+      kernels, [](double dy, double x) { return dy * sigmoid(x) * (1 + x * (1 - sigmoid(x))); });
+  pairwise<dnn::SigmoidGradOp>(kernels, [](double dy, double y) { return dy * y * (1 - y); });
+  pairwise<dnn::TanhGradOp>(kernels, [](double dy, double y) { return dy * (1 - y * y); });
+  pairwise<dnn::SqrtGradOp>(kernels, [](double dy, double y) { return dy / (2 * y); });
+  binary<dnn::AddOp>(kernels, [](double a, double b) { return a + b; });
+  binary<dnn::SubOp>(kernels, [](double a, double b) { return a - b; });
+  binary<dnn::MulOp>(kernels, [](double a, double b) { return a * b; });
+  binary<dnn::DivOp>(kernels, [](double a, double b) { return a / b; });
+  kernels.add<dnn::ScaleOp>([](dnn::ScaleOp op, Inputs in, Outputs out) {
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = op.getFactorAttr().getValueAsDouble() * in[0]->data[i];
+  });
+  kernels.add<dnn::ConstantOp>([](dnn::ConstantOp op, Inputs, Outputs out) {
+    for (double &x : out[0].data)
+      x = op.getValueAttr().getValueAsDouble();
+  });
+  kernels.add<dnn::DropoutOp>(dropout);
+  kernels.add<dnn::DropoutGradOp>([](dnn::DropoutGradOp op, Inputs in, Outputs out) {
+    double rate = op.getRateAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[1]->data[i] != 0 ? in[0]->data[i] / (1 - rate) : 0;
+  });
+  kernels.add<dnn::RotaryOp>(rotary);
+  kernels.add<dnn::SinusoidsOp>(sinusoids);
+  kernels.add<dnn::AlibiOp>(alibi);
+  kernels.add<dnn::LeakyReluOp>([](dnn::LeakyReluOp op, Inputs in, Outputs out) {
+    double slope = op.getSlopeAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[0]->data[i] * (in[0]->data[i] > 0 ? 1 : slope);
+  });
+  kernels.add<dnn::EluOp>([](dnn::EluOp op, Inputs in, Outputs out) {
+    double alpha = op.getAlphaAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      double x = in[0]->data[i];
+      out[0].data[i] = x > 0 ? x : alpha * std::expm1(x);
+    }
+  });
+  kernels.add<dnn::EluGradOp>([](dnn::EluGradOp op, Inputs in, Outputs out) {
+    double alpha = op.getAlphaAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      double y = in[1]->data[i];
+      out[0].data[i] = in[0]->data[i] * (y > 0 ? 1 : y + alpha);
+    }
+  });
+  kernels.add<dnn::LeakyReluGradOp>([](dnn::LeakyReluGradOp op, Inputs in, Outputs out) {
+    double slope = op.getSlopeAttr().getValueAsDouble();
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].data[i] = in[0]->data[i] * (in[1]->data[i] > 0 ? 1 : slope);
+  });
+}
+
+} // namespace accord::interpret

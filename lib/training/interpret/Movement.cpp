@@ -1,0 +1,116 @@
+// Operations that move, cut, join and reduce.
+#include "lib/training/interpret/Kernels.h"
+
+namespace accord::interpret {
+namespace {
+
+void transpose(dnn::TransposeOp op, Inputs in, Outputs out) {
+  int64_t batch = batchRankOf(op.getX());
+  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+    Index x(y);
+    for (auto [i, p] : llvm::enumerate(*op.getPermutation()))
+      x[p + batch] = y[i + batch];
+    out[0](y) = (*in[0])(x);
+  });
+}
+
+void concat(dnn::ConcatOp op, Inputs in, Outputs out) {
+  int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getY()), start = 0;
+  for (const Array *x : in) {
+    Shape part = out[0].shape;
+    size_t missing = part.size() - x->shape.size(); // the batch, for what is joined to every sample
+    part[axis] = x->shape[axis - missing];
+    forEach(part, [&](llvm::ArrayRef<int64_t> i) {
+      Index y(i);
+      y[axis] += start;
+      out[0](y) = (*x)(i.drop_front(missing));
+    });
+    start += part[axis];
+  }
+}
+
+/// Copies the part of `whole` that begins at `start` along `axis` to or from `part`.
+template <typename Copy>
+void forPart(const Array &part, int64_t axis, int64_t start, const Copy &copy) {
+  forEach(part.shape, [&](llvm::ArrayRef<int64_t> i) {
+    Index whole(i);
+    whole[axis] += start;
+    copy(i, whole);
+  });
+}
+
+void split(dnn::SplitOp op, Inputs in, Outputs out) {
+  int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX()), start = 0;
+  for (Array &y : out) {
+    forPart(y, axis, start, [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) {
+      y(part) = (*in[0])(whole);
+    });
+    start += y.shape[axis];
+  }
+}
+
+void slice(dnn::SliceOp op, Inputs in, Outputs out) {
+  forPart(out[0], dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX()), op.getStart(),
+          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) {
+            out[0](part) = (*in[0])(whole);
+          });
+}
+
+void padSlice(dnn::PadSliceOp op, Inputs in, Outputs out) {
+  forPart(*in[0], dimensionOf(op.getAxis(), op.getY()), op.getStart(),
+          [&](llvm::ArrayRef<int64_t> part, llvm::ArrayRef<int64_t> whole) {
+            out[0](whole) = (*in[0])(part);
+          });
+}
+
+template <typename OpTy> void reduce(OpTy op, bool mean, Inputs in, Outputs out) {
+  int64_t axis = dimensionOf(op.getAxisAttr().getValue().getSExtValue(), op.getX());
+  double share = mean ? 1 / static_cast<double>(in[0]->shape[axis]) : 1;
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> x) {
+    Index y(x);
+    y.erase(y.begin() + axis);
+    out[0](y) += (*in[0])(x)*share;
+  });
+}
+
+void reduceDimensions(dnn::ReduceDimensionsOp op, Inputs in, Outputs out) {
+  forEach(in[0]->shape, [&](llvm::ArrayRef<int64_t> x) {
+    Index y;
+    for (auto [d, i] : llvm::enumerate(x))
+      if (!llvm::is_contained(op.getDimensions(), d))
+        y.push_back(i);
+      else if (llvm::is_contained(op.getKept(), d))
+        y.push_back(0);
+    out[0](y) += (*in[0])(x);
+  });
+}
+
+void repeatAlong(dnn::BroadcastOp op, Inputs in, Outputs out) {
+  forEach(out[0].shape, [&](llvm::ArrayRef<int64_t> y) {
+    Index x;
+    for (auto [d, i] : llvm::enumerate(y))
+      if (!llvm::is_contained(op.getDimensions(), d))
+        x.push_back(i);
+    out[0](y) = (*in[0])(x);
+  });
+}
+
+} // namespace
+
+void addMovement(Kernels &kernels) {
+  kernels.add<dnn::ReshapeOp>(
+      [](dnn::ReshapeOp, Inputs in, Outputs out) { out[0].data = in[0]->data; });
+  kernels.add<dnn::TransposeOp>(transpose);
+  kernels.add<dnn::ConcatOp>(concat);
+  kernels.add<dnn::SplitOp>(split);
+  kernels.add<dnn::SliceOp>(slice);
+  kernels.add<dnn::PadSliceOp>(padSlice);
+  kernels.add<dnn::ReduceSumOp>(
+      [](dnn::ReduceSumOp op, Inputs in, Outputs out) { reduce(op, false, in, out); });
+  kernels.add<dnn::ReduceMeanOp>(
+      [](dnn::ReduceMeanOp op, Inputs in, Outputs out) { reduce(op, true, in, out); });
+  kernels.add<dnn::ReduceDimensionsOp>(reduceDimensions);
+  kernels.add<dnn::BroadcastOp>(repeatAlong);
+}
+
+} // namespace accord::interpret

@@ -1,0 +1,169 @@
+// Designs of the devices of a cluster: values against `offer` and `place` on each by itself, bounds
+// against values, the search against all designs.
+#include "PlacedCase.h"
+#include "lib/placement/builder/LeastUse.h"
+#include "lib/placement/solve/Place.h"
+#include <cmath>
+#include <random>
+
+namespace accord {
+
+using test::chips;
+using Case = test::PlacedCase;
+
+// Each value is that of the design's own offer; no bound is above it, of the design, of a box with
+// it, with prices or without; what is not below a limit is said to be so.
+TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
+  DesignSpace space = chips();
+  ASSERT_EQ(space.size(), "36");
+  std::mt19937 random(3);
+  struct Net {
+    const char *file, *name;
+    std::vector<int64_t> tensor;
+    MiningMetric metric;
+  };
+  for (const Net &net : {Net{"bert_base.dnn", "bert_base", {1, 2}, MiningMetric::StepTime},
+                         Net{"bert_base.dnn", "bert_base", {1, 2}, MiningMetric::TdpTime},
+                         Net{"resnet.dnn", "resnet18", {1}, MiningMetric::AreaTime}}) {
+    SCOPED_TRACE(net.name);
+    Case one(net.file, net.name, net.tensor);
+    auto work = one.work(space, net.metric);
+    ASSERT_TRUE(work);
+    PlacedProblem problem(space, {{work, nullptr}}, net.metric);
+    double best = INFINITY;
+    size_t finite = 0;
+    for (uint64_t point = 0; point < 36; ++point) {
+      Design design = space.at(point);
+      double value = problem.value(design);
+      // The reference prices every step anew: of some designs, and of those that look best.
+      if (point % 7 == 0 || value < best)
+        ASSERT_DOUBLE_EQ(value, one.placed(space, design, net.metric)) << point;
+      best = std::min(best, value);
+      finite += std::isfinite(value);
+      double before = 0;
+      for (const DesignBox &box : test::boxesAround(space, design, random)) {
+        double bound = problem.bound(box);
+        ASSERT_LE(bound, value) << point;
+        ASSERT_GE(bound, before * (1 - 1e-12)) << point;
+        before = bound;
+      }
+      double deep = problem.deepen(design, 1);
+      EXPECT_LE(deep, value) << point;
+      if (!std::isfinite(value))
+        continue;
+      EXPECT_GT(before, 0.5 * value) << point; // it says something
+      Appraisal less = problem.appraise(design, value * 0.999),
+                same = problem.appraise(design, std::nextafter(value, INFINITY));
+      EXPECT_GE(less.bound, value * 0.999) << point;
+      EXPECT_DOUBLE_EQ(same.value, value) << point;
+      EXPECT_LE(same.bound, same.value) << point;
+    }
+    EXPECT_GE(finite, 15u);
+  }
+}
+
+TEST(PlacedProblem, ExactIsExhaustiveWhateverTheThreads) {
+  DesignSpace space = chips();
+  Case bert("bert_base.dnn", "bert_base", {1, 2}), resnet("resnet.dnn", "resnet18", {1});
+  std::vector<PlacedShare> jobs = {{bert.work(space), nullptr, 1, 0.4},
+                                   {resnet.work(space), nullptr, 2, 0.01}};
+  for (MiningBlend blend : {MiningBlend::Sum, MiningBlend::WorstRatio}) {
+    PlacedProblem problem(space, jobs, MiningMetric::StepTime, blend);
+    MiningResult all = mineExhaustively(problem), exact = mineExactly(problem);
+    ASSERT_TRUE(all.best && exact.best);
+    EXPECT_EQ(*exact.best, *all.best);
+    EXPECT_EQ(exact.value, all.value);
+    EXPECT_EQ(exact.bound, exact.value);
+    EXPECT_LT(exact.evaluations, all.evaluations);
+    MiningOptions options;
+    options.threads = 3;
+    PlacedProblem again(space, jobs, MiningMetric::StepTime, blend);
+    MiningResult threads = mineExactly(again, options);
+    EXPECT_EQ(*threads.best, *exact.best);
+    EXPECT_EQ(threads.value, exact.value);
+    EXPECT_EQ(threads.evaluations, exact.evaluations);
+    EXPECT_EQ(threads.bounds, exact.bounds);
+    EXPECT_EQ(threads.proof, exact.proof);
+  }
+}
+
+TEST(PlacedProblem, MoreMemoryOrServersNeverHurt) {
+  DesignSpace space = chips();
+  Case few("bert_base.dnn", "bert_base", {1, 2}, 1), many("bert_base.dnn", "bert_base", {1, 2}, 3);
+  PlacedProblem small(space, {{few.work(space), nullptr}}, MiningMetric::StepTime),
+      large(space, {{many.work(space), nullptr}}, MiningMetric::StepTime);
+  ASSERT_EQ(space.parameters()[0].name, "hbm.capacity");
+  int better = 0;
+  for (uint64_t point = 0; point < 36; point += 3) {
+    Design design = space.at(point), more = design;
+    more[0] = 1;
+    EXPECT_LE(large.value(design), small.value(design)) << point;
+    EXPECT_LE(small.value(more), small.value(design)) << point;
+    better += small.value(more) < small.value(design);
+  }
+  EXPECT_GT(better, 0); // 1 GiB is too little for some forms
+}
+
+// Layers as fine as can be, of closed forms, against those of a schedule.
+TEST(LeastUse, IsNotAboveWhatTheSchedulesLayersTake) {
+  DesignSpace space = chips();
+  for (auto [file, name, tensor] : {std::tuple{"bert_base.dnn", "bert_base", 1},
+                                    {"bert_base.dnn", "bert_base", 2},
+                                    {"gpt2.dnn", "gpt2", 2},
+                                    {"resnet.dnn", "resnet50", 1},
+                                    {"gnmt.dnn", "gnmt", 1},
+                                    {"inception.dnn", "inception_v3", 1}}) {
+    SCOPED_TRACE(name);
+    Case one(file, name, {tensor});
+    auto structure = one.one.graphAt(1, 1, 1, 12, {}), graph = one.one.graphAt(tensor, 1, 2, 6, {});
+    ASSERT_TRUE(structure && graph);
+    Layering finest = Layering::finest(*structure);
+    std::vector<double> seconds;
+    Cluster device = one.request.groups.front();
+    OfferStep step{{tensor, false}, 2, "none", 1, {}};
+    for (uint64_t point : {18, 29, 35}) {
+      device.machine = std::get<Machine>(space.machine(space.at(point)));
+      auto first = priceStep(*structure, one.request, device, {}),
+           second = priceStep(*graph, one.request, device, step);
+      ASSERT_TRUE(std::get_if<PricedStep>(&first) && std::get_if<PricedStep>(&second));
+      Layering layering = Layering::of(*structure, std::get<PricedStep>(first).schedule);
+      auto &[costs, schedule] = std::get<PricedStep>(second);
+      std::vector<LayerUse> uses = layerUses(layering, *graph, costs, schedule);
+      StepWork work(*graph);
+      work.times(device.machine, {}, seconds);
+      std::vector<LayerUse> least = LeastUse(finest, *graph).of(seconds);
+      EXPECT_GE(finest.layers(), layering.layers());
+      // Every layer is made of some of the finest ones.
+      std::vector<LayerUse> sums(uses.size());
+      std::vector<int64_t> counts(uses.size());
+      for (size_t fine = 0; fine < finest.classes.size(); ++fine) {
+        uint32_t cls = *layers::byPrefix(layering.classOf, finest.classes[fine].name);
+        int64_t n = finest.classes[fine].count;
+        LayerUse &sum = sums[cls];
+        counts[cls] += n;
+        sum.forward += n * least[fine].forward, sum.backward += n * least[fine].backward;
+        sum.update += n * least[fine].update, sum.kept += n * least[fine].kept;
+        sum.weights += n * least[fine].weights, sum.gradients += n * least[fine].gradients;
+        sum.states += n * least[fine].states;
+      }
+      double took = 0, bounded = 0;
+      for (size_t cls = 0; cls < uses.size(); ++cls) {
+        const LayerUse &use = uses[cls], &sum = sums[cls];
+        int64_t n = layering.classes[cls].count;
+        EXPECT_GE(counts[cls], n) << cls;
+        EXPECT_LE(sum.forward, n * use.forward) << cls;
+        EXPECT_LE(sum.backward, n * (use.backward + use.weight + use.again)) << cls;
+        EXPECT_LE(sum.update, n * use.update) << cls;
+        EXPECT_LE(sum.kept, n * use.kept) << cls;
+        EXPECT_LE(sum.weights, n * use.weights) << cls;
+        EXPECT_LE(sum.gradients, n * use.gradients) << cls;
+        EXPECT_LE(sum.states, n * use.states) << cls;
+        took += static_cast<double>(n * (use.forward + use.backward + use.weight));
+        bounded += static_cast<double>(sum.forward + sum.backward);
+      }
+      EXPECT_GT(bounded, 0.3 * took); // tensor parallel: exchanges are not in it here
+    }
+  }
+}
+
+} // namespace accord

@@ -1,0 +1,101 @@
+// The latency model of a network of the catalogue, made as `accord latency` makes it.
+#pragma once
+#include "dialects/Register.h"
+#include "dialects/accel/AccelDialect.h"
+#include "dialects/dnn/Dnn.h"
+#include "lib/machine/cost/Estimate.h"
+#include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/FromDnn.h"
+#include "lib/latency/build/Fit.h"
+#include "lib/planning/solve/SingleDevice.h"
+#include "lib/language/program/Elaborate.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "passes/Passes.h"
+
+namespace accord::test {
+
+/// `model` of lib/catalog/`file` on `target`, at `batch` and `microbatch`; else `why` there is
+/// none.
+inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file,
+                                                         const std::string &name,
+                                                         const std::string &target, int64_t batch,
+                                                         int64_t microbatch, std::string &why) {
+  static const bool registered = [] {
+    registerAllPasses();
+    return true;
+  }();
+  (void)registered;
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  SourceManager sources;
+  Diagnostics diags(sources);
+  ElaborateOptions options;
+  options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
+  options.train = name, options.target = target, options.batch = std::to_string(batch);
+  Program program(diags, context, options.catalog + "/" + file, options);
+  auto job = program.job();
+  accel::AcceleratorOp accelerator = job ? program.machineOf(*job) : accel::AcceleratorOp();
+  mlir::FailureOr<Machine> machine = mlir::failure();
+  if (accelerator)
+    machine = machineFrom(accelerator);
+  if (!job || mlir::failed(machine)) {
+    why = diags.text();
+    return std::nullopt;
+  }
+  std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> built; // by sequence, -1: as written
+  auto workAt = [&](int64_t b, int64_t of,
+                    std::optional<int64_t> sequence) -> std::optional<WorkGraph> {
+    auto &own = built[sequence.value_or(-1)];
+    if (!own) {
+      std::map<std::string, int64_t> overrides;
+      if (sequence)
+        overrides["seq"] = *sequence;
+      dnn::ModelOp model = program.model(*job, overrides);
+      if (!model)
+        return std::nullopt;
+      own = mlir::ModuleOp::create(model.getLoc());
+      model->moveBefore(own->getBody(), own->getBody()->end());
+      mlir::PassManager passes(&context);
+      if (mlir::failed(mlir::parsePassPipeline(
+              "expand-recurrent,build-training-graph,dnn.training_graph(gather-gradients)",
+              passes)) ||
+          mlir::failed(passes.run(*own)))
+        return std::nullopt;
+    }
+    auto graphs = own->getOps<dnn::TrainingGraphOp>();
+    return graphs.empty() ? std::nullopt : workGraphFrom(*graphs.begin(), b, of, why);
+  };
+  auto work = workAt(microbatch, batch / microbatch, std::nullopt);
+  if (!work) {
+    why += diags.text();
+    return std::nullopt;
+  }
+
+  SingleDeviceRequest request;
+  request.job = name, request.batch = batch;
+  auto planned = planFor(std::move(*work), *machine, request);
+  if (auto *issues = std::get_if<std::vector<Issue>>(&planned)) {
+    why = issues->front().message;
+    return std::nullopt;
+  }
+  auto sampleAt = [&](int64_t b, int64_t of,
+                      std::optional<int64_t> s) -> std::optional<SampledWork> {
+    auto at = workAt(b, of, s);
+    auto costs = at ? estimate(*at, *machine) : std::variant<Costs, std::vector<Issue>>();
+    if (!at || !std::holds_alternative<Costs>(costs))
+      return std::nullopt;
+    return SampledWork{std::move(*at), std::move(std::get<Costs>(costs))};
+  };
+  auto fitted = latencyModelOf(std::get<Plan>(planned), program.parameter(*job, "seq"), sampleAt);
+  if (auto *issue = std::get_if<Issue>(&fitted)) {
+    why = issue->message;
+    return std::nullopt;
+  }
+  return std::move(std::get<LatencyModel>(fitted));
+}
+
+} // namespace accord::test

@@ -1,0 +1,81 @@
+#include "LatencyFixture.h"
+#include "lib/latency/forms/Jit.h"
+#include "gtest/gtest.h"
+#include <chrono>
+
+using namespace accord;
+
+namespace {
+bool sameBits(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::unique_ptr<LatencyJit> compiled(const LatencyModel &model, LatencyJitOptions options = {}) {
+  auto jit = LatencyJit::compile(model, options);
+  if (auto *issue = std::get_if<Issue>(&jit)) {
+    ADD_FAILURE() << issue->message;
+    return nullptr;
+  }
+  return std::move(std::get<0>(jit));
+}
+} // namespace
+
+TEST(LatencyJit, AgreesToTheLastBit) {
+  auto made = test::gptLatencyModel();
+  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made)) << std::get<Issue>(made).message;
+  const auto &model = std::get<LatencyModel>(made);
+  auto jit = compiled(model);
+  ASSERT_TRUE(jit);
+  std::mt19937_64 random(1);
+  constexpr size_t kCount = 2003; // no multiple of any vector
+  std::vector<std::vector<double>> all;
+  for (size_t i = 0; i < kCount; ++i)
+    all.push_back(test::randomArguments(model, random));
+  std::vector<LatencyEvaluation> batch =
+      jit->evaluate(kCount, [&](size_t i, size_t argument) { return all[i][argument]; });
+  size_t refused = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    LatencyEvaluation expected = evaluate(model, all[i]), one = jit->evaluate(all[i]);
+    for (const LatencyEvaluation &found : {one, batch[i]}) {
+      EXPECT_EQ(found.status, expected.status) << i;
+      EXPECT_TRUE(sameBits(found.result.step, expected.result.step)) << i;
+      EXPECT_TRUE(sameBits(found.result.memory, expected.result.memory)) << i;
+      EXPECT_TRUE(sameBits(found.result.flops, expected.result.flops)) << i;
+    }
+    refused += expected.status != 0;
+  }
+  EXPECT_GT(refused, kCount / 20);
+  EXPECT_LT(refused, kCount / 2);
+}
+
+TEST(LatencyJit, LeavesOutWhatDoesNotVary) {
+  auto made = test::gptLatencyModel();
+  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made));
+  const auto &model = std::get<LatencyModel>(made);
+  LatencyJitOptions options;
+  options.varying = {"sequence", "microbatch"};
+  options.single = false;
+  auto jit = compiled(model, options);
+  ASSERT_TRUE(jit);
+  EXPECT_EQ(jit->varying(), (std::vector<size_t>{kMicrobatch, kSequence}));
+  std::vector<int64_t> microbatch = {1, 2, 3, 4, 5, 6, 7, 8, 32, 33}, sequence(10, 777);
+  std::vector<double> step(10, -1);
+  std::vector<LatencyStatus> status(10, -1);
+  std::vector<LatencyColumn> columns(2);
+  columns[0].integers = microbatch.data(), columns[1].integers = sequence.data();
+  jit->evaluate(10, columns, {step.data(), nullptr, nullptr, status.data()});
+  for (size_t i = 0; i < 10; ++i) {
+    LatencyEvaluation expected = evaluate(model, 32, microbatch[i], 777);
+    EXPECT_EQ(status[i], expected.status);
+    EXPECT_TRUE(sameBits(step[i], expected.result.step)) << i;
+  }
+  EXPECT_NE(status[9], 0); // the batch is 32
+}
+
+TEST(LatencyJit, NamesUnknownArguments) {
+  auto made = test::gptLatencyModel();
+  ASSERT_TRUE(std::holds_alternative<LatencyModel>(made));
+  LatencyJitOptions options;
+  options.varying = {"voltage"};
+  auto jit = LatencyJit::compile(std::get<LatencyModel>(made), options);
+  ASSERT_TRUE(std::holds_alternative<Issue>(jit));
+  EXPECT_NE(std::get<Issue>(jit).message.find("'voltage'"), std::string::npos);
+}

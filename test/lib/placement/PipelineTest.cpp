@@ -1,0 +1,282 @@
+// Pipelines of passes: closed forms of the papers, the verifier's event simulation, and what must
+// hold of any.
+#include "lib/placement/evaluate/Pipeline.h"
+#include "lib/placement/verify/PlacementSimulation.h"
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+using namespace accord;
+using enum PipelineSchedule;
+
+namespace {
+
+PipelineToReplay toReplay(const PipelineShape &shape, const std::vector<StageTimes> &stages,
+                          const StageEdges &feeds) {
+  return {shape.schedule, shape.groups, shape.chunks, shape.microbatches, stages, feeds};
+}
+
+/// Steps of both simulations, which have to be one.
+int64_t stepOf(const PipelineShape &shape, const std::vector<StageTimes> &stages,
+               const StageEdges &feeds) {
+  int64_t step = simulate(shape, stages, feeds).step;
+  EXPECT_EQ(step, replay(toReplay(shape, stages, feeds)).step);
+  return step;
+}
+
+int64_t equalStages(const PipelineShape &shape, int64_t forward, int64_t backward, int64_t weight) {
+  auto n = static_cast<size_t>(shape.groups * shape.chunks);
+  std::vector<StageTimes> stages(
+      n, {forward / shape.chunks, backward / shape.chunks, weight / shape.chunks, 0, 0});
+  return stepOf(shape, stages, chainOf(n));
+}
+
+/// (m + p - 1) (tF + tB): Narayanan et al., SC 2021, section 2.2.1.
+TEST(Pipeline, GPipeAndOneFOneBOfEqualStages) {
+  for (PipelineSchedule schedule : {GPipe, OneFOneB})
+    for (int64_t p = 1; p <= 9; ++p)
+      for (int64_t m = 1; m <= 20; ++m)
+        EXPECT_EQ(equalStages({schedule, p, 1, m}, 7, 9, 4), (m + p - 1) * 20) << p << " " << m;
+}
+
+/// (m + (p - 1) / v) (tF + tB): section 2.2.2, m a multiple of p.
+TEST(Pipeline, InterleavedEqualStages) {
+  for (int64_t v : {2, 3, 4})
+    for (int64_t p = 1; p <= 8; ++p)
+      for (int64_t m = p; m <= 4 * p; m += p)
+        EXPECT_EQ(equalStages({Interleaved, p, v, m}, 12 * 2, 12 * 3, 12),
+                  m * 72 + (p - 1) * 72 / v)
+            << p << " " << v << " " << m;
+}
+
+/// m (tF + tB + tW) + (p - 1) (tF + tB - tW), of m >= p: Qi et al., ICLR 2024, table 2.
+TEST(Pipeline, ZeroBubbleOfEqualStages) {
+  for (auto [f, b, w] : {std::array<int64_t, 3>{10, 10, 10}, {10, 12, 8}, {5, 9, 3}, {6, 6, 0}})
+    for (int64_t p = 1; p <= 8; ++p)
+      for (int64_t m = p; m <= 3 * p + 2; ++m)
+        EXPECT_EQ(equalStages({ZeroBubble, p, 1, m}, f, b, w),
+                  m * (f + b + w) + (p - 1) * (f + b - w))
+            << p << " " << m << " " << f << b << w;
+}
+
+TEST(Pipeline, ClosedFormsAsTheHeaderSays) {
+  EXPECT_DOUBLE_EQ(closedForm({GPipe, 4, 1, 8}, 1, 2, 1), 11 * 4);
+  EXPECT_DOUBLE_EQ(closedForm({OneFOneB, 4, 1, 8}, 1, 2, 1), 11 * 4);
+  EXPECT_DOUBLE_EQ(closedForm({Interleaved, 4, 2, 8}, 1, 2, 1), 9.5 * 4);
+  EXPECT_DOUBLE_EQ(closedForm({ZeroBubble, 4, 1, 8}, 1, 2, 1), 8 * 4 + 3 * 2);
+}
+
+/// Most pieces that a group holds together, as its passes ran.
+int64_t mostPieces(const PipelineShape &shape, size_t group) {
+  auto n = static_cast<size_t>(shape.groups * shape.chunks);
+  PipelineRun run = simulate(shape, std::vector<StageTimes>(n, {4, 4, 4, 0, 0}), chainOf(n), true);
+  int64_t held = 0, most = 0;
+  for (const SimulatedPass &pass : run.passes[group]) {
+    bool frees = pass.pass.pass == (shape.schedule == ZeroBubble ? Pass::Weight : Pass::Backward);
+    held += pass.pass.pass == Pass::Forward ? 1 : frees ? -1 : 0;
+    most = std::max(most, held);
+  }
+  EXPECT_EQ(held, 0);
+  return most;
+}
+
+TEST(Pipeline, ActivationsInFlight) {
+  for (int64_t p = 1; p <= 6; ++p)
+    for (int64_t m = 1; m <= 14; ++m)
+      for (int64_t s = 0; s < p; ++s) {
+        auto g = static_cast<size_t>(s);
+        EXPECT_EQ(mostPieces({GPipe, p, 1, m}, g), m);
+        EXPECT_EQ(mostPieces({OneFOneB, p, 1, m}, g), std::min(m, p - s));
+        EXPECT_LE(mostPieces({ZeroBubble, p, 1, m}, g), std::min(m, p));
+        EXPECT_EQ(inFlightOf({GPipe, p, 1, m})[g], m);
+        EXPECT_EQ(inFlightOf({OneFOneB, p, 1, m})[g], std::min(m, p - s));
+        EXPECT_EQ(inFlightOf({ZeroBubble, p, 1, m})[g], std::min(m, p));
+      }
+}
+
+/// L (1 + (p - 1) / (p v)) layers' activations on the first device, of L / (p v) layers each: (v +
+/// 1) p - 1 pieces (Korthikanti et al., 2022, section 4.2.1). Exact for m >= 2 p; m = p never holds
+/// more than p v, L layers.
+TEST(Pipeline, ActivationsInFlightInterleaved) {
+  for (int64_t v : {2, 3, 4})
+    for (int64_t p = 2; p <= 6; ++p)
+      for (int64_t m = p; m <= 4 * p; m += p) {
+        EXPECT_EQ(mostPieces({Interleaved, p, v, m}, 0), m == p ? p * v : (v + 1) * p - 1)
+            << p << " " << v << " " << m;
+        for (const auto &held : heldOf({Interleaved, p, v, m}, 0))
+          EXPECT_EQ(std::accumulate(held.begin(), held.end(), int64_t(0)),
+                    m == p ? p * v : (v + 1) * p - 1);
+        EXPECT_LE(heldOf({Interleaved, p, v, m}, 0).size(), static_cast<size_t>(2 * v + 2));
+      }
+}
+
+/// Bytes in flight as the passes of random pipelines ran, one after the other, against the moments
+/// of `heldOf` and the verifier's walk.
+TEST(Pipeline, PeaksOfChunksTogether) {
+  std::mt19937_64 random(5);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  size_t less = 0;
+  for (int i = 0; i < 600; ++i) {
+    PipelineShape shape{Interleaved, pick(1, 7), pick(2, 6), 1};
+    shape.microbatches = shape.groups * pick(1, 6);
+    auto p = static_cast<size_t>(shape.groups), n = p * static_cast<size_t>(shape.chunks);
+    std::vector<StageTimes> stages;
+    for (size_t s = 0; s < n; ++s)
+      stages.push_back({pick(1, 50), pick(1, 50), pick(1, 50), pick(0, 9), 0});
+    PipelineRun run = simulate(shape, stages, chainOf(n), true);
+    for (size_t g = 0; g < p; ++g) {
+      std::vector<int64_t> kept, held(static_cast<size_t>(shape.chunks));
+      for (size_t c = 0; c < held.size(); ++c)
+        kept.push_back(pick(0, 2) ? pick(0, 1000) : 0);
+      int64_t bytes = 0, most = 0;
+      for (const SimulatedPass &pass : run.passes[g]) {
+        bytes += (pass.pass.pass == Pass::Forward ? 1 : -1) * kept[pass.pass.stage / p];
+        most = std::max(most, bytes);
+      }
+      auto moment = peakOf(heldOf(shape, static_cast<int64_t>(g)), kept);
+      ASSERT_EQ(std::inner_product(kept.begin(), kept.end(), moment.begin(), int64_t(0)), most);
+      auto again = peakOf(toReplay(shape, stages, chainOf(n)), static_cast<int64_t>(g), kept);
+      ASSERT_EQ(again, std::pair(most, moment));
+      std::vector<int64_t> alone = inFlightOf(shape);
+      int64_t rooms = 0;
+      for (size_t c = 0; c < held.size(); ++c)
+        rooms += alone[c * p + g] * kept[c];
+      ASSERT_LE(most, rooms);
+      less += most < rooms;
+    }
+  }
+  EXPECT_GT(less, 1000u);
+}
+
+struct Uneven {
+  PipelineShape shape;
+  std::vector<StageTimes> stages;
+  StageEdges feeds;
+};
+
+Uneven uneven(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  Uneven all;
+  all.shape.schedule = static_cast<PipelineSchedule>(pick(0, 3));
+  all.shape.groups = pick(1, 7);
+  bool interleaves = all.shape.schedule == Interleaved;
+  all.shape.chunks = interleaves ? pick(2, 4) : 1;
+  all.shape.microbatches = interleaves ? all.shape.groups * pick(1, 4) : pick(1, 20);
+  auto n = static_cast<size_t>(all.shape.groups * all.shape.chunks);
+  bool beside = pick(0, 1), dag = pick(0, 1), small = pick(0, 1); // small: many equal times
+  int64_t most = small ? 3 : 1000;
+  for (size_t s = 0; s < n; ++s)
+    all.stages.push_back(
+        {pick(0, most), pick(0, most), pick(0, most), beside ? pick(0, most) : 0, pick(0, most)});
+  all.feeds = chainOf(n);
+  if (dag)
+    for (uint32_t to = 0; to < n; ++to) {
+      all.feeds[to].clear();
+      for (uint32_t from = 0; from < to; ++from)
+        if (pick(0, 2) == 0)
+          all.feeds[to].push_back(from);
+    }
+  return all;
+}
+
+TEST(Pipeline, EqualsTheVerifiersEvents) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Uneven all = uneven(seed);
+    PipelineRun run = simulate(all.shape, all.stages, all.feeds);
+    PipelineReplay again = replay(toReplay(all.shape, all.stages, all.feeds));
+    ASSERT_TRUE(again.ends) << seed;
+    ASSERT_EQ(run.step, again.step) << seed << " " << name(all.shape.schedule);
+    ASSERT_EQ(run.groupEnd, again.groupEnd) << seed;
+    ASSERT_EQ(run.inFlight, again.inFlight) << seed;
+    ASSERT_EQ(inFlightOf(all.shape), roomOf(toReplay(all.shape, all.stages, all.feeds))) << seed;
+    for (size_t s = 0; s < run.inFlight.size(); ++s)
+      ASSERT_LE(run.inFlight[s], inFlightOf(all.shape)[s]) << seed;
+  }
+}
+
+/// What no schedule can break: passes of a group one after the other, none before what it needs.
+TEST(Pipeline, PassesNeitherOverlapNorComeEarly) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Uneven all = uneven(seed);
+    PipelineRun run = simulate(all.shape, all.stages, all.feeds, true);
+    auto m = static_cast<size_t>(all.shape.microbatches);
+    std::vector<std::vector<SimulatedPass>> of(3 * all.stages.size(),
+                                               std::vector<SimulatedPass>(m));
+    size_t count = 0;
+    for (const auto &group : run.passes)
+      for (size_t i = 0; i < group.size(); ++i, ++count) {
+        ASSERT_GE(group[i].start, i ? group[i - 1].end : 0) << seed;
+        of[3 * group[i].pass.stage + static_cast<size_t>(group[i].pass.pass)]
+          [group[i].pass.microbatch] = group[i];
+      }
+    ASSERT_EQ(count, (all.shape.schedule == ZeroBubble ? 3 : 2) * m * all.stages.size());
+    for (uint32_t s = 0; s < all.stages.size(); ++s)
+      for (size_t i = 0; i < m; ++i) {
+        ASSERT_GE(of[3 * s + 1][i].start, of[3 * s][i].end);
+        if (all.shape.schedule == ZeroBubble)
+          ASSERT_GE(of[3 * s + 2][i].start, of[3 * s + 1][i].end);
+        for (uint32_t from : all.feeds[s]) {
+          ASSERT_GE(of[3 * s][i].start, of[3 * from][i].end + all.stages[from].send);
+          ASSERT_GE(of[3 * from + 1][i].start, of[3 * s + 1][i].end + all.stages[from].send);
+        }
+      }
+  }
+}
+
+/// A longer pass or transfer never makes a step shorter where the order is fixed. (ZeroBubble
+/// chooses by times: a longer pass can leave room for a weight gradient.)
+TEST(Pipeline, MonotoneInEveryDuration) {
+  std::mt19937_64 random(7);
+  size_t tried = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Uneven all = uneven(seed);
+    if (all.shape.schedule == ZeroBubble)
+      continue;
+    int64_t step = simulate(all.shape, all.stages, all.feeds).step;
+    for (size_t s = 0; s < all.stages.size(); ++s)
+      for (auto duration : {&StageTimes::forward, &StageTimes::backward, &StageTimes::weight,
+                            &StageTimes::send, &StageTimes::finish}) {
+        std::vector<StageTimes> longer = all.stages;
+        longer[s].*duration += 1 + static_cast<int64_t>(random() % 300);
+        ASSERT_GE(simulate(all.shape, longer, all.feeds).step, step) << seed << " " << s;
+        ++tried;
+      }
+  }
+  EXPECT_GT(tried, 5000u);
+}
+
+TEST(Pipeline, TimesScale) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Uneven all = uneven(seed);
+    PipelineRun run = simulate(all.shape, all.stages, all.feeds);
+    for (StageTimes &times : all.stages)
+      times = {1000003 * times.forward, 1000003 * times.backward, 1000003 * times.weight,
+               1000003 * times.send, 1000003 * times.finish};
+    ASSERT_EQ(simulate(all.shape, all.stages, all.feeds).step, 1000003 * run.step) << seed;
+  }
+}
+
+/// By hand: two stages, three micro-batches; the second is the slower.
+TEST(Pipeline, TwoUnevenStagesByHand) {
+  std::vector<StageTimes> stages{{2, 3, 1, 0, 5}, {4, 6, 2, 0, 1}};
+  // Stage 1: F 2-6, B 6-14, F 14-18, B 18-26, F 26-30, B 30-38; stage 0's last backward 38-42.
+  EXPECT_EQ(stepOf({OneFOneB, 2, 1, 3}, stages, chainOf(2)), 47);
+  // F on 1: 2-6-10-14; B: 22, 30, 38; stage 0 ends at 42 and updates.
+  EXPECT_EQ(stepOf({GPipe, 2, 1, 3}, stages, chainOf(2)), 47);
+  // B 6-12 without weight gradients; in stage 1 no wait, but at most 2 in flight:
+  // F0 2-6 B0 6-12 F1 12-16 B1 16-22 W0 22-24 F2 24-28 B2 28-34 W1 W2 34-38. Stage 0: B2 34-37 and
+  // its W.
+  EXPECT_EQ(stepOf({ZeroBubble, 2, 1, 3}, stages, chainOf(2)), 43);
+  // Transfers beside, 10 each way: stage 0's forward passes arrive at 12, 22, 32.
+  stages[0].send = 10;
+  // 1F1B: F0 12-16 B0 16-24 -> 34; F1 (sent 4-14, port free at 12: 12-22) 24-28 B1 28-36 -> 46;
+  // stage 0: B0 34-38, F2 38-40 -> 50: F2 50-54 B2 54-62 -> 72: B2 72-76.
+  EXPECT_EQ(stepOf({OneFOneB, 2, 1, 3}, stages, chainOf(2)), 81);
+}
+
+} // namespace

@@ -1,0 +1,367 @@
+// The verifier of placements: right answers hold, every kind of corruption is found, and its bound
+// is none that a plan passes.
+#include "PlacementRandom.h"
+#include "lib/placement/verify/Placement.h"
+#include "lib/placement/verify/PlacementBound.h"
+#include "lib/placement/verify/PlacementWorth.h"
+#include <gtest/gtest.h>
+
+using namespace accord;
+using namespace accord::testing;
+
+namespace {
+
+std::string texts(const std::vector<Issue> &issues) {
+  std::string all;
+  for (const Issue &issue : issues)
+    all += issue.code + ": " + issue.message + "\n";
+  return all;
+}
+
+/// Of all plans of small problems: none is refused, none is better than the least bound, and a
+/// bound above the best is never proved.
+TEST(PlacementVerify, EveryPlanOfSmallProblems) {
+  size_t plans = 0, solved = 0, proved = 0, refuted = 0, infeasible = 0, provedInfeasible = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    PlacementProblem p = randomPlacementProblem(seed, 4);
+    ASSERT_EQ(texts(check(p)), "") << seed;
+    size_t every = 0;
+    forEachPlacement(p, [&](const Placement &plan, const PlacementWorth &worth) {
+      if (++every % 5 != 0)
+        return;
+      ++plans;
+      PlacementResult result{plan, worth, worth.value, 0, "", 0, 0, {}};
+      ASSERT_EQ(texts(verify(p, result)), "") << seed;
+    });
+    PlacementResult best = bruteForcePlacement(p);
+    std::vector<std::string> trusted;
+    ASSERT_EQ(texts(verify(p, best, &trusted)), "") << seed;
+    if (!best.plan) {
+      ++infeasible, provedInfeasible += trusted.empty();
+      continue;
+    }
+    ++solved, proved += trusted.empty();
+    BoundProof above = proveBound(p, best.value * 1.001, 20'000'000, 2e7);
+    if (above.better) {
+      ++refuted;
+      ASSERT_GE(above.value, best.value * (1 - 1e-9)) << seed;
+      ASSERT_TRUE(faults(p, *above.better).empty()) << seed;
+      ASSERT_DOUBLE_EQ(judge(p, *above.better).value, above.value) << seed;
+    } else {
+      ASSERT_FALSE(above.trusted.empty()) << seed << " proved " << best.value * 1.001;
+    }
+  }
+  std::printf("%zu plans; %zu solved: %zu proved, %zu refuted above; %zu infeasible: %zu proved\n",
+              plans, solved, proved, refuted, infeasible, provedInfeasible);
+  EXPECT_GT(plans, 1000u);
+  EXPECT_GT(proved * 10, solved * 8);
+  EXPECT_GT(refuted * 10, solved * 8);
+}
+
+/// Ways to spoil a right answer; each returns false where it has nothing to change.
+struct Mutation {
+  const char *name;
+  std::function<bool(const PlacementProblem &, PlacementResult &, std::mt19937_64 &)> apply;
+};
+using R = PlacementResult &;
+using Random = std::mt19937_64;
+using Problem = const PlacementProblem &;
+
+PlacedStage &anyStage(R r, Random &random) {
+  return r.plan->stages[random() % r.plan->stages.size()];
+}
+
+/// Takes the i-th layer out of the stage.
+std::pair<uint32_t, uint32_t> take(PlacedStage &stage, size_t i) {
+  std::pair<uint32_t, uint32_t> layer{stage.layers[i], stage.keeps[i]};
+  stage.layers.erase(stage.layers.begin() + static_cast<ptrdiff_t>(i));
+  stage.keeps.erase(stage.keeps.begin() + static_cast<ptrdiff_t>(i));
+  return layer;
+}
+void put(PlacedStage &stage, std::pair<uint32_t, uint32_t> layer) {
+  auto at = std::lower_bound(stage.layers.begin(), stage.layers.end(), layer.first) -
+            stage.layers.begin();
+  stage.layers.insert(stage.layers.begin() + at, layer.first);
+  stage.keeps.insert(stage.keeps.begin() + at, layer.second);
+}
+template <typename Number> auto off(Number PlacementWorth::*field, Number by) {
+  return [=](Problem, R r, Random &) { return r.worth.*field += by, true; };
+}
+template <typename Number> auto offOne(std::vector<Number> PlacementWorth::*field) {
+  return [=](Problem, R r, Random &random) {
+    auto &list = r.worth.*field;
+    return list[random() % list.size()] += random() % 2 ? 1 : -1, true;
+  };
+}
+auto offTime(int64_t StageTimes::*field) {
+  return [=](Problem, R r, Random &random) {
+    return r.worth.times[random() % r.worth.times.size()].*field += random() % 2 ? 1 : -1, true;
+  };
+}
+
+const std::vector<Mutation> &mutations() {
+  static const std::vector<Mutation> all{
+      {"layer moved to another stage",
+       [](Problem, R r, Random &random) {
+         auto &from = anyStage(r, random), &to = anyStage(r, random);
+         if (&from == &to)
+           return false;
+         return put(to, take(from, random() % from.layers.size())), true;
+       }},
+      {"layer in two stages",
+       [](Problem, R r, Random &random) {
+         auto &from = anyStage(r, random), &to = anyStage(r, random);
+         if (&from == &to)
+           return false;
+         return put(to, {from.layers[0], from.keeps[0]}), true;
+       }},
+      {"layer twice in a stage",
+       [](Problem, R r, Random &random) {
+         auto &stage = anyStage(r, random);
+         return put(stage, {stage.layers[0], stage.keeps[0]}), true;
+       }},
+      {"layer missing",
+       [](Problem, R r, Random &random) {
+         auto &stage = anyStage(r, random);
+         return take(stage, random() % stage.layers.size()), true;
+       }},
+      {"layer that is not there",
+       [](Problem p, R r, Random &random) {
+         auto &stage = anyStage(r, random);
+         return stage.layers.back() = static_cast<uint32_t>(p.layers.size() + random() % 9), true;
+       }},
+      {"layers out of order",
+       [](Problem, R r, Random &random) {
+         auto &stage = anyStage(r, random);
+         if (stage.layers.size() < 2)
+           return false;
+         return std::swap(stage.layers[0], stage.layers[1]), true;
+       }},
+      {"form swapped",
+       [](Problem p, R r, Random &random) {
+         auto form = static_cast<uint32_t>(random() % p.forms.size());
+         bool changed = false;
+         for (PlacedStage &stage : r.plan->stages)
+           changed |= stage.form != form, stage.form = form;
+         const auto &now = p.forms[form];
+         // The same by another name is no corruption.
+         return changed && now.data * now.microbatch * r.plan->microbatches != p.batch;
+       }},
+      {"form of a later stage swapped",
+       [](Problem p, R r, Random &) {
+         if (p.forms.size() < 2 || !p.sameForm || r.plan->stages.size() < 2)
+           return false;
+         auto &form = r.plan->stages.back().form;
+         for (uint32_t f = 0; f < p.forms.size(); ++f)
+           if (f != form && p.forms[f].kind == p.forms[form].kind)
+             return form = f, true;
+         return false;
+       }},
+      {"form that is not there",
+       [](Problem p, R r, Random &random) {
+         return anyStage(r, random).form = static_cast<uint32_t>(p.forms.size()), true;
+       }},
+      {"keep changed",
+       [](Problem p, R r, Random &random) {
+         auto &stage = anyStage(r, random);
+         if (p.cost(stage.layers[0], stage.form)->keeps.size() < 2)
+           return false;
+         return stage.keeps[0] = 1 - stage.keeps[0], true;
+       }},
+      {"keep that is not there",
+       [](Problem, R r, Random &random) { return anyStage(r, random).keeps[0] = 7, true; }},
+      {"keep missing",
+       [](Problem, R r, Random &random) { return anyStage(r, random).keeps.pop_back(), true; }},
+      {"stages in another order",
+       [](Problem p, R r, Random &) {
+         auto &stages = r.plan->stages;
+         if (stages.size() < 2 || p.edges.empty())
+           return false;
+         std::vector<size_t> of(p.layers.size());
+         for (size_t s = 0; s < stages.size(); ++s)
+           for (uint32_t layer : stages[s].layers)
+             of[layer] = s;
+         for (const auto &edge : p.edges)
+           if (of[edge.from] != of[edge.to])
+             return std::swap(stages[of[edge.from]], stages[of[edge.to]]), true;
+         return false;
+       }},
+      {"chunks", [](Problem, R r, Random &) { return ++r.plan->chunks, true; }},
+      {"chunks below one", [](Problem, R r, Random &) { return r.plan->chunks = 0, true; }},
+      {"micro-batches", [](Problem, R r, Random &) { return ++r.plan->microbatches, true; }},
+      {"micro-batches beyond numbers",
+       [](Problem, R r, Random &) { return r.plan->microbatches = INT64_MAX, true; }},
+      {"schedule that is not offered",
+       [](Problem p, R r, Random &) {
+         for (unsigned s = 0; s < 4; ++s)
+           if (std::find(p.schedules.begin(), p.schedules.end(),
+                         static_cast<PipelineSchedule>(s)) == p.schedules.end())
+             return r.plan->schedule = static_cast<PipelineSchedule>(s), true;
+         return false;
+       }},
+      {"stage empty",
+       [](Problem, R r, Random &random) {
+         auto &stage = anyStage(r, random);
+         return stage.layers.clear(), stage.keeps.clear(), true;
+       }},
+      {"no stages", [](Problem, R r, Random &) { return r.plan->stages.clear(), true; }},
+      {"forward time", offTime(&StageTimes::forward)},
+      {"backward time", offTime(&StageTimes::backward)},
+      {"weight time", offTime(&StageTimes::weight)},
+      {"time to send", offTime(&StageTimes::send)},
+      {"time to finish", offTime(&StageTimes::finish)},
+      {"times of a stage missing",
+       [](Problem, R r, Random &) { return r.worth.times.pop_back(), true; }},
+      {"step one longer", off(&PlacementWorth::step, int64_t(1))},
+      {"step one shorter", off(&PlacementWorth::step, int64_t(-1))},
+      {"host", offOne(&PlacementWorth::host)},
+      {"memory", offOne(&PlacementWorth::memory)},
+      {"micro-batches in flight", offOne(&PlacementWorth::inFlight)},
+      {"devices", off(&PlacementWorth::devices, int64_t(1))},
+      {"energy", [](Problem, R r, Random &) { return r.worth.joules *= 1.00001, true; }},
+      {"price", [](Problem, R r, Random &) { return r.worth.price *= 1.00001, true; }},
+      {"value of the plan", [](Problem, R r, Random &) { return r.worth.value *= 0.9999, true; }},
+      {"value of the answer", [](Problem, R r, Random &) { return r.value *= 1.0001, true; }},
+      {"value that is no number",
+       [](Problem, R r, Random &) { return r.value = r.worth.value = r.bound = NAN, true; }},
+      {"does not fit", [](Problem, R r, Random &) { return r.worth.fits = false, true; }},
+      {"bound raised", [](Problem, R r, Random &) { return r.bound *= 1.00001, true; }},
+      {"bound that is no number", [](Problem, R r, Random &) { return r.bound = NAN, true; }},
+  };
+  return all;
+}
+
+TEST(PlacementVerify, EveryMutationIsFound) {
+  std::vector<size_t> found(mutations().size());
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    PlacementProblem p = randomPlacementProblem(seed + 5000, 4);
+    PlacementResult best = bruteForcePlacement(p);
+    if (!best.plan)
+      continue;
+    Random random(seed);
+    for (size_t i = 0; i < mutations().size(); ++i) {
+      PlacementResult spoiled = best;
+      if (!mutations()[i].apply(p, spoiled, random))
+        continue;
+      EXPECT_FALSE(verify(p, spoiled).empty()) << mutations()[i].name << " of seed " << seed;
+      ++found[i];
+    }
+  }
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_GT(found[i], 0u) << mutations()[i].name;
+}
+
+/// A worse plan than the best, with the bound of what the best would have to beat, and none where
+/// there is one.
+TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
+  size_t tried = 0, found = 0, denied = 0, deniedFound = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    PlacementProblem p = randomPlacementProblem(seed + 9000, 4);
+    PlacementResult best = bruteForcePlacement(p);
+    if (!best.plan)
+      continue;
+    PlacementResult worse;
+    forEachPlacement(p, [&](const Placement &plan, const PlacementWorth &worth) {
+      if (worth.value > worse.value)
+        worse = {plan, worth, worth.value, worth.value, "", 0, 0, {}};
+    });
+    std::vector<std::string> trusted;
+    if (worse.value > best.value * 1.001) {
+      ++tried;
+      std::vector<Issue> issues = verify(p, worse, &trusted);
+      EXPECT_TRUE(!issues.empty() || !trusted.empty());
+      found += !issues.empty() && issues[0].code == "A0906";
+    }
+    // No plan was found, and then that there is none.
+    PlacementResult none;
+    trusted.clear();
+    EXPECT_TRUE(verify(p, none, &trusted).empty());
+    EXPECT_FALSE(trusted.empty());
+    none.bound = INFINITY;
+    trusted.clear();
+    ++denied;
+    std::vector<Issue> issues = verify(p, none, &trusted);
+    EXPECT_TRUE(!issues.empty() || !trusted.empty());
+    deniedFound += !issues.empty();
+  }
+  EXPECT_GT(tried, 50u);
+  EXPECT_GE(found * 100, tried * 95);
+  EXPECT_GE(deniedFound * 100, denied * 95);
+}
+
+TEST(PlacementVerify, LimitsAndMemory) {
+  PlacementProblem p = randomPlacementProblem(3, 4);
+  for (uint64_t seed = 4; !bruteForcePlacement(p).plan; ++seed)
+    p = randomPlacementProblem(seed, 4);
+  PlacementResult best = bruteForcePlacement(p);
+  auto after = [&](auto change) {
+    PlacementProblem changed = p;
+    changed.limits = {};
+    change(changed);
+    std::vector<Issue> issues = verify(changed, best);
+    return issues.empty() ? std::string("fine") : issues[0].code;
+  };
+  EXPECT_EQ(after([](auto &) {}), "fine");
+  EXPECT_EQ(after([&](auto &q) { q.limits.step = best.worth.step - 1; }), "A0952");
+  EXPECT_EQ(after([&](auto &q) { q.limits.joules = best.worth.joules * 0.99; }), "A0952");
+  EXPECT_EQ(after([&](auto &q) { q.limits.price = best.worth.price * 0.99; }), "A0952");
+  EXPECT_EQ(after([&](auto &q) {
+              q.limits.watts =
+                  best.worth.joules / (static_cast<double>(best.worth.step) * 1e-12) * 0.99;
+            }),
+            "A0952");
+  EXPECT_EQ(after([&](auto &q) {
+              for (auto &kind : q.kinds)
+                kind.memory =
+                    *std::max_element(best.worth.memory.begin(), best.worth.memory.end()) - 1;
+            }),
+            "A0904");
+}
+
+/// Equal layers on equal groups: the arithmetic alone proves the closed form, without trust.
+TEST(PlacementVerify, ClosedFormIsProved) {
+  PlacementProblem p;
+  p.batch = 32;
+  p.kinds = {{"a", 8, 8, 1 << 20, 0, 100, 1, {}}};
+  p.links = {{{0, 0}, {0, 0}}};
+  p.forms.resize(1);
+  PlacementProblem::Cost cost;
+  cost.forward = 100, cost.backward = 150, cost.weight = 50;
+  cost.keeps = {{}};
+  p.classes = {{"layer", {cost}}};
+  p.layers.resize(48);
+  for (uint32_t l = 1; l < 48; ++l)
+    p.edges.push_back({l - 1, l, 8});
+  PlacementResult result;
+  result.plan = Placement{PipelineSchedule::OneFOneB, 1, 32, std::vector<PlacedStage>(8)};
+  for (uint32_t l = 0; l < 48; ++l) {
+    result.plan->stages[l / 6].layers.push_back(l);
+    result.plan->stages[l / 6].keeps.push_back(0);
+  }
+  result.worth = judge(p, *result.plan);
+  result.value = result.bound = result.worth.value;
+  EXPECT_EQ(result.value, (32 + 8 - 1) * 6 * 300.0);
+  std::vector<std::string> trusted;
+  EXPECT_EQ(texts(verify(p, result, &trusted)), "");
+  EXPECT_EQ(trusted, std::vector<std::string>{});
+  ++result.worth.devices;
+  EXPECT_EQ(verify(p, result)[0].code, "A0951");
+  p.kinds[0].devices = 4;
+  EXPECT_EQ(verify(p, result)[0].code, "A0950");
+}
+
+/// With no work allowed, the proof says what it rests on instead of passing in silence.
+TEST(PlacementVerify, WhatIsNotProvedIsTrusted) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    PlacementProblem p = randomPlacementProblem(seed, 4);
+    PlacementResult best = bruteForcePlacement(p);
+    if (!best.plan)
+      continue;
+    std::vector<std::string> trusted;
+    EXPECT_TRUE(verify(p, best, &trusted, {0, 0}).empty());
+    ASSERT_GE(trusted.size(), 1u);
+    EXPECT_NE(trusted[0].find("too many to replay"), std::string::npos);
+  }
+}
+
+} // namespace

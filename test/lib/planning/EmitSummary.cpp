@@ -1,0 +1,85 @@
+#include "EmitFixture.h"
+#include "lib/planning/output/Summary.h"
+#include "lib/support/documents/TextTable.h"
+#include "gtest/gtest.h"
+
+using namespace accord;
+
+namespace {
+size_t widest(const std::string &text) {
+  size_t most = 0;
+  for (size_t from = 0; from < text.size();) {
+    size_t to = std::min(text.find('\n', from), text.size());
+    most = std::max(most, columnsOf(text.substr(from, to - from)));
+    from = to + 1;
+  }
+  return most;
+}
+} // namespace
+
+TEST(EmitSummary, Prefixes) {
+  EXPECT_EQ(formatSi(312e12, "FLOP/s"), "312 TFLOP/s");
+  EXPECT_EQ(formatSi(0.1842, "s"), "184.2 ms");
+  EXPECT_EQ(formatSi(9.9996e-4, "s"), "1 ms");
+  EXPECT_EQ(formatSi(999.96, "s"), "1 ks");
+  EXPECT_EQ(formatSi(0, "s"), "0 s");
+  EXPECT_EQ(formatSi(124.4e6, ""), "124.4 M");
+  EXPECT_EQ(formatSi(243200, "tokens/s"), "243.2 k tokens/s");
+  EXPECT_EQ(formatBytes(80.0 * (1ull << 30)), "80 GiB");
+  EXPECT_EQ(formatBytes(1000), "1000 B");
+  EXPECT_EQ(formatBytes(1023.99 * 1024), "1 MiB");
+}
+
+TEST(EmitSummary, FitsAHundredColumns) {
+  Plan plan = test::gptPlan();
+  plan.graph.operations[4].name += std::string(120, 'x');
+  TextStyle style;
+  EXPECT_LE(widest(compileSummary(plan, {1024, "out/report.html"}, style)), 100u);
+  EXPECT_LE(widest(estimateTable(plan.graph, plan.machine, plan.costs,
+                                 sumEstimate(plan.graph, plan.costs), style)),
+            100u);
+  EXPECT_LE(widest(diffPlans(plan, test::gptPlan({8}), style)), 100u);
+  EXPECT_LE(widest(cantFail(explainOperation(plan, "block.fc1", style))), 100u);
+}
+
+TEST(EmitSummary, PlainTextHasNeitherColourNorUtf8) {
+  Plan plan = test::gptPlan();
+  TextStyle style;
+  style.unicode = false;
+  std::string all = compileSummary(plan, {}, style) + diffPlans(plan, test::gptPlan({8}), style) +
+                    cantFail(explainOperation(plan, "block.repeat", style)) +
+                    estimateTable(plan.graph, plan.machine, plan.costs,
+                                  sumEstimate(plan.graph, plan.costs), style);
+  for (char c : all)
+    ASSERT_TRUE(c == '\n' || (c >= 32 && c < 127)) << static_cast<int>(c);
+}
+
+TEST(EmitSummary, ExplainNamesSourcesAndTheNearestName) {
+  Plan plan = test::gptPlan();
+  std::string text = cantFail(explainOperation(plan, "block.fc1", {}));
+  EXPECT_NE(text.find("tc.peak = 312 TFLOP/s (NVIDIA A100 data sheet; a100.accel:5)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("96 times per step"), std::string::npos);
+  auto wrong = explainOperation(plan, "block.fc3", {});
+  ASSERT_FALSE(bool(wrong));
+  EXPECT_EQ(toString(wrong.takeError()),
+            "the plan has no operation 'block.fc3'; did you mean 'block.fc1'?");
+}
+
+TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
+  Plan plan = test::gptPlan();
+  plan.feasible = false;
+  plan.conflicts = {
+      {"device memory", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
+  std::string text = compileSummary(plan, {}, {});
+  EXPECT_NE(text.find("infeasible"), std::string::npos);
+  EXPECT_NE(text.find("device memory (gpt.dnn:31): needs 92.1 GiB"), std::string::npos) << text;
+  EXPECT_EQ(text.find("gap"), std::string::npos);
+}
+
+TEST(EmitSummary, NothingChanged) {
+  Plan plan = test::gptPlan();
+  EXPECT_NE(diffPlans(plan, plan, {}).find("every operation takes as long as before"),
+            std::string::npos);
+}

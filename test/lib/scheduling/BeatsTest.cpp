@@ -1,0 +1,82 @@
+// Questions about makespans, asked in any order, against the optimum found by exhaustion.
+#include "lib/scheduling/solve/Beats.h"
+#include "SchedulingBruteForce.h"
+#include "SchedulingFamilies.h"
+#include "SchedulingTransformer.h"
+#include "lib/scheduling/solve/Solve.h"
+#include "lib/scheduling/verify/Scheduling.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace accord;
+using namespace accord::testing;
+
+namespace {
+
+using Answer = Beats::Answer;
+
+class BeatsFamilies : public ::testing::TestWithParam<Family> {};
+
+TEST_P(BeatsFamilies, AnswersAreThoseOfBruteForceInAnyOrder) {
+  std::mt19937 random(3);
+  unsigned open = 0, asked = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    SchedulingProblem problem = FamilyMember(GetParam(), seed).problem;
+    std::optional<SchedulingSolution> best = BruteForce(problem).best;
+    int64_t optimum = best ? best->makespan : 20;
+    Beats beats(problem);
+    std::vector<int64_t> order = {optimum - 3, optimum - 1, optimum - 1, optimum,
+                                  optimum,     optimum + 1, optimum + 5};
+    std::shuffle(order.begin(), order.end(), random);
+    for (int64_t makespan : order) {
+      Answer said = beats.ask(makespan);
+      ++asked;
+      open += said == Answer::Unknown;
+      if (said == Answer::Unknown)
+        continue;
+      EXPECT_EQ(said == Answer::Yes, best && makespan >= optimum) << makespan;
+      if (said == Answer::Yes) {
+        EXPECT_LE(beats.best().makespan, makespan);
+        EXPECT_TRUE(verify(problem, beats.best()).empty());
+      } else if (best) {
+        EXPECT_GT(beats.bound().value, makespan);
+        EXPECT_TRUE(verify(problem, beats.bound()).empty());
+      }
+    }
+  }
+  EXPECT_LE(open * 20, asked); // few stay open
+}
+
+INSTANTIATE_TEST_SUITE_P(Solve, BeatsFamilies, ::testing::ValuesIn(kFamilies),
+                         [](const auto &info) { return std::string(nameOf(info.param)); });
+
+/// A layer of a transformer with modes: outside of a narrow gap all is decided.
+TEST(Beats, LayersAreDecidedOutsideOfANarrowGap) {
+  for (auto [tensor, vector] : {std::pair<int64_t, int64_t>{8, 2}, {16, 16}}) {
+    SchedulingProblem problem = transformer(1, tensor, vector, true);
+    SolveOptions options;
+    options.effort = 5;
+    SchedulingResult result = schedule(problem, options);
+    Beats beats(problem);
+    EXPECT_EQ(beats.ask(result.solution.makespan * 101 / 100), Answer::Yes);
+    EXPECT_EQ(beats.ask(result.bound.value * 99 / 100), Answer::No);
+    EXPECT_EQ(beats.ask(0), Answer::No);
+    EXPECT_EQ(beats.ask(INT64_MAX / 4), Answer::Yes);
+    EXPECT_TRUE(verify(problem, beats.best()).empty());
+    EXPECT_TRUE(verify(problem, beats.bound()).empty());
+  }
+}
+
+TEST(Beats, StoppedAnswersNothingNew) {
+  SchedulingProblem problem = transformer(1, 3, 1, true);
+  std::atomic<bool> stop = true;
+  BeatsOptions options;
+  options.stop = &stop;
+  Beats beats(problem, options);
+  EXPECT_EQ(beats.ask(beats.best().makespan), Answer::Yes); // known before
+  EXPECT_EQ(beats.ask(beats.bound().value - 1), Answer::No);
+}
+
+} // namespace
