@@ -11,7 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Passes.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>

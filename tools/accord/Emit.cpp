@@ -3,8 +3,8 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/PlacementFile.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/Session.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>

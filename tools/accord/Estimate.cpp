@@ -3,7 +3,7 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "lib/language/syntax/Format.h"
 #include "lib/language/syntax/Parser.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

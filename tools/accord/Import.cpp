@@ -6,7 +6,7 @@
 #include "lib/import/text/Mlir.h"
 #include "lib/language/syntax/Parser.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>

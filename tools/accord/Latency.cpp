@@ -5,9 +5,9 @@
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/LatencyDegrees.h"
-#include "tools/accord/LatencyFormats.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/tasks/LatencyDegrees.h"
+#include "lib/driver/tasks/LatencyFormats.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>

@@ -1,8 +1,8 @@
 // accord mine: the best design of a space for training jobs.
 #include "lib/exploration/solve/MiningProblem.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Ranks.h"
-#include "tools/accord/SolverMonitor.h"
+#include "lib/driver/exploration/Ranks.h"
+#include "lib/driver/SolverMonitor.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 // accord place: a graph onto devices, stage by stage.
 #include "tools/accord/Commands.h"
-#include "tools/accord/PartitionProfiledGraph.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/tasks/Partition.h"
+#include "lib/driver/Session.h"
 #include <CLI/CLI.hpp>
 #include <memory>
 

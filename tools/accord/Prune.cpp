@@ -5,7 +5,7 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"

@@ -4,9 +4,9 @@
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/PlanInterruptibly.h"
-#include "tools/accord/ScheduleProject.h"
-#include "tools/accord/Session.h"
+#include "lib/driver/PlanInterruptibly.h"
+#include "lib/driver/tasks/ScheduleProject.h"
+#include "lib/driver/Session.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 // accord vote: which members of an ensemble, how many, and where each is trained.
-#include "tools/accord/Vote.h"
+#include "lib/driver/tasks/Vote.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/MemberAlternatives.h"
-#include "tools/accord/VoteWidths.h"
+#include "lib/driver/tasks/MemberAlternatives.h"
+#include "lib/driver/tasks/VoteWidths.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>

@@ -2,7 +2,7 @@
 #include "lib/support/Diagnostics.h"
 #include "lib/support/Version.h"
 #include "tools/accord/Commands.h"
-#include "tools/accord/Ranks.h"
+#include "lib/driver/exploration/Ranks.h"
 #include "llvm/ADT/StringExtras.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
