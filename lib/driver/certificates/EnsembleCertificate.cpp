@@ -1,10 +1,11 @@
-#include "lib/driver/certificates/EnsembleCertificate.h"
+// The choice of an ensemble: its guarantees, placement and votes.
+#include "lib/driver/AnswerFile.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/certificates/CertificateKind.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/verify/DeviceFailures.h"
 #include "lib/ensembles/verify/Members.h"
 #include "lib/ensembles/verify/Vote.h"
-#include "lib/driver/AnswerFile.h"
-#include "lib/driver/Session.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -176,10 +177,6 @@ std::vector<Issue> misread(const llvm::json::Value &value, const EnsemblePlan &p
   return findings;
 }
 
-} // namespace
-
-bool holdsVote(const std::string &path) { return hasResultFile(path, kVoteFile); }
-
 std::optional<Verification> verifyVote(const std::string &path, bool json) {
   auto answer = readResultFile(path, kVoteFile, json, "verify");
   if (!answer)
@@ -195,5 +192,18 @@ std::optional<Verification> verifyVote(const std::string &path, bool json) {
     verification.findings.push_back(std::move(issue));
   return verification;
 }
+
+class EnsembleCertificate : public CertificateKind {
+  const char *subject() const override { return "ensemble"; }
+  bool matches(const std::string &path) const override { return hasResultFile(path, kVoteFile); }
+  std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
+    auto proof = verifyVote(request.path, request.json);
+    return proof ? std::optional(VerifiedCertificate{std::move(*proof)}) : std::nullopt;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<CertificateKind> ensembleCertificate() { return std::make_unique<EnsembleCertificate>(); }
 
 } // namespace accord

@@ -1,7 +1,13 @@
 #include "lib/driver/certificates/ExplorationCertificate.h"
+#include "lib/driver/AnswerFile.h"
+#include "lib/driver/PlacementFile.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/certificates/CertificateKind.h"
+#include "lib/driver/certificates/LayerCosts.h"
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningSpace.h"
 #include "lib/exploration/verify/CertificatePoints.h"
+#include "lib/exploration/verify/MachineDifferences.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
@@ -10,11 +16,6 @@
 #include "lib/planning/verify/Ordered.h"
 #include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
-#include "lib/exploration/verify/MachineDifferences.h"
-#include "lib/driver/PlacementFile.h"
-#include "lib/driver/AnswerFile.h"
-#include "lib/driver/Session.h"
-#include "lib/driver/certificates/LayerCosts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,11 +27,15 @@
 namespace accord {
 namespace {
 
+struct MiningVerification {
+  Verification proof;
+  /// What proves each answer, as counts of designs.
+  std::vector<std::pair<CertificateAnswer, MiningProof>> answers;
+};
+
 std::string folderOf(const std::string &path) {
-  if (llvm::sys::fs::is_directory(path))
-    return path;
-  std::string parent = llvm::sys::path::parent_path(path).str();
-  return parent.empty() ? "." : parent;
+  std::string folder = answerFolder(path);
+  return folder.empty() ? "." : folder;
 }
 
 class MiningProver {
@@ -377,18 +382,6 @@ private:
   std::vector<std::pair<CertificateAnswer, MiningProof>> answers_;
 };
 
-} // namespace
-
-bool holdsMining(const std::string &path) {
-  if (!llvm::sys::fs::is_directory(path))
-    return llvm::sys::path::filename(path) == "mine.json";
-  return llvm::sys::fs::exists(path + "/mine.json") || llvm::sys::fs::exists(path + "/" + kMiningCertificate);
-}
-
-std::optional<MiningVerification> verifyMining(const std::string &path, bool json) {
-  return MiningProver(path, json).prove();
-}
-
 llvm::json::Array toJson(const std::vector<std::pair<CertificateAnswer, MiningProof>> &answers) {
   return list(answers, [](const auto &one) {
     const auto &[answer, proof] = one;
@@ -409,7 +402,20 @@ llvm::json::Array toJson(const std::vector<std::pair<CertificateAnswer, MiningPr
   });
 }
 
-namespace {
+class ExplorationCertificate : public CertificateKind {
+  const char *subject() const override { return "mining"; }
+  bool matches(const std::string &path) const override {
+    if (!llvm::sys::fs::is_directory(path))
+      return llvm::sys::path::filename(path) == "mine.json";
+    return llvm::sys::fs::exists(path + "/mine.json") || llvm::sys::fs::exists(path + "/" + kMiningCertificate);
+  }
+  std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
+    auto verified = MiningProver(request.path, request.json).prove();
+    if (!verified)
+      return std::nullopt;
+    return VerifiedCertificate{std::move(verified->proof), {{"answers", toJson(verified->answers)}}};
+  }
+};
 
 /// By number among those of all clusters.
 const CertificateStep &stepOf(const CertificateJob &job, size_t step) {
@@ -419,6 +425,8 @@ const CertificateStep &stepOf(const CertificateJob &job, size_t step) {
 }
 
 } // namespace
+
+std::unique_ptr<CertificateKind> explorationCertificate() { return std::make_unique<ExplorationCertificate>(); }
 
 CertificatePrices pricesOf(const MiningCertificate &certificate) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;

@@ -1,4 +1,5 @@
 #include "lib/driver/certificates/ScheduleCertificate.h"
+#include "lib/driver/certificates/CertificateKind.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/verify/Scheduling.h"
@@ -39,6 +40,15 @@ void verifyQuery(Verification &proof, const CertificateQuery &query, const std::
     fail(fmt::format("{} does not confirm {}: {}", answer.solver, what, answer.answer));
 }
 
+/// Where the text of a scheduling problem with its answer is: `path` where that ends in .mlir, else PATH/problem.mlir
+/// where that exists.
+std::optional<std::string> scheduleFileOf(const std::string &path) {
+  if (llvm::sys::path::extension(path) == ".mlir")
+    return path;
+  std::string file = path + "/problem.mlir";
+  return llvm::sys::fs::exists(file) ? std::optional(file) : std::nullopt;
+}
+
 } // namespace
 
 void verifyQueries(Verification &proof, const Plan &plan, const std::string &folder, const std::string &solver) {
@@ -52,13 +62,11 @@ void verifyQueries(Verification &proof, const Plan &plan, const std::string &fol
   }
 }
 
-std::optional<std::string> scheduleFileOf(const std::string &path) {
-  if (llvm::sys::path::extension(path) == ".mlir")
-    return path;
-  std::string file = path + "/problem.mlir";
-  return llvm::sys::fs::exists(file) ? std::optional(file) : std::nullopt;
-}
+namespace {
 
+/// Reads problem and answer back and proves them again: the schedule by replay, the bound by its arithmetic; where it
+/// rests on a solver, that the query beside it is this problem's, byte for byte, and, given a `solver`, that this
+/// program refutes it.
 Verification verifySchedule(const std::string &file, const std::string &solver) {
   Verification proof;
   auto text = contents(file);
@@ -90,5 +98,17 @@ Verification verifySchedule(const std::string &file, const std::string &solver) 
         fmt::format("the bound {}: {}", result->bound.value, describeBound(problem, result->bound)));
   return proof;
 }
+
+class ScheduleCertificate : public CertificateKind {
+  const char *subject() const override { return "schedule"; }
+  bool matches(const std::string &path) const override { return scheduleFileOf(path).has_value(); }
+  std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
+    return VerifiedCertificate{verifySchedule(*scheduleFileOf(request.path), request.solver), {}, true};
+  }
+};
+
+} // namespace
+
+std::unique_ptr<CertificateKind> scheduleCertificate() { return std::make_unique<ScheduleCertificate>(); }
 
 } // namespace accord

@@ -1,15 +1,15 @@
-#include "lib/driver/certificates/SparsityCertificate.h"
+// A choice of sparsity patterns.
+#include "lib/driver/AnswerFile.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/certificates/CertificateKind.h"
 #include "lib/sparsity/output/DataflowJson.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "lib/sparsity/verify/ReportedSelectionChecker.h"
-#include "lib/driver/AnswerFile.h"
-#include "lib/driver/Session.h"
 #include <fmt/format.h>
 
 namespace accord {
-
-bool holdsSparsity(const std::string &path) { return hasResultFile(path, kSparsityFile); }
+namespace {
 
 std::optional<Verification> verifySparsity(const std::string &path, bool json) {
   auto answer = readResultFile(path, kSparsityFile, json, "verify");
@@ -63,5 +63,18 @@ std::optional<Verification> verifySparsity(const std::string &path, bool json) {
     verification.trusted.push_back("what is told of stages: their cycles, what limits them, and why");
   return verification;
 }
+
+class SparsityCertificate : public CertificateKind {
+  const char *subject() const override { return "choice"; }
+  bool matches(const std::string &path) const override { return hasResultFile(path, kSparsityFile); }
+  std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
+    auto proof = verifySparsity(request.path, request.json);
+    return proof ? std::optional(VerifiedCertificate{std::move(*proof)}) : std::nullopt;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<CertificateKind> sparsityCertificate() { return std::make_unique<SparsityCertificate>(); }
 
 } // namespace accord

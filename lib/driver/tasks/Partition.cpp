@@ -1,5 +1,6 @@
-// accord place GRAPH.json | GRAPH.txt: graphs of dnn-partitioning and profiles of PipeDream.
 #include "lib/driver/tasks/Partition.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
 #include "lib/import/profiles/PartitioningImport.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/partitioning/output/PartitioningOutput.h"
@@ -8,8 +9,6 @@
 #include "lib/partitioning/verify/PartitioningVerifier.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/driver/Session.h"
-#include "lib/driver/SolverMonitor.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,14 +34,15 @@ std::optional<double> quantity(const std::string &text, const char *like) {
 
 } // namespace
 
-bool isProfiledGraph(llvm::StringRef path) {
-  llvm::StringRef ending = llvm::sys::path::extension(path);
-  return ending.equals_insensitive(".json") || ending.equals_insensitive(".txt");
-}
-
 int partitionProfiledGraph(const PartitionOptions &options) {
-  auto wrong = [&](const std::string &message) { return refuse(Code::BadCommandLine, message, options.json, "place"); };
-  bool text = llvm::sys::path::extension(options.file).equals_insensitive(".txt");
+  auto wrong = [&](const std::string &message) {
+    return refuse(Code::BadCommandLine, message, options.json, "partition");
+  };
+  llvm::StringRef ending = llvm::sys::path::extension(options.file);
+  bool text = ending.equals_insensitive(".txt");
+  if (!text && !ending.equals_insensitive(".json"))
+    return wrong("expected a graph of dnn-partitioning (.json) or a profile of PipeDream (.txt), found '" +
+                 options.file + "'; `accord compile` plans a .dnn file");
   PartitioningDevices devices{options.accelerators, options.processors, {}, {}, options.allowReplicas};
   if (!options.memory.empty()) {
     auto bytes = quantity(options.memory, "1 B");
@@ -59,7 +59,7 @@ int partitionProfiledGraph(const PartitionOptions &options) {
     return wrong("--processors says nothing about a profile (.txt)");
   if (!text && (devices.bandwidth || !options.allowReplicas))
     return wrong(std::string(devices.bandwidth ? "--bandwidth" : "--no-replicas") + " is for profiles (.txt) only");
-  auto parsedLimits = SolverMonitor::parsedLimits(options.gap, options.timeLimit);
+  auto parsedLimits = SolverMonitor::parsedLimits(options.limits.gap, options.limits.timeLimit);
   if (auto *message = std::get_if<std::string>(&parsedLimits))
     return wrong(*message);
   auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
@@ -72,7 +72,7 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   diags.render(llvm::errs(), llvm::errs().has_colors());
   if (!graph) {
     if (options.json)
-      llvm::outs() << jsonText(errorDocument(diags, "place")) << "\n";
+      llvm::outs() << jsonText(errorDocument(diags, "partition")) << "\n";
     return kWrongInput;
   }
   for (const std::string &note : graph->notes)

@@ -1,6 +1,6 @@
-// `accord place` of a graph that another tool profiled.
+// Pipeline stages of a graph that another tool profiled.
 #pragma once
-#include "llvm/ADT/StringRef.h"
+#include "lib/driver/PlanInterruptibly.h"
 #include <optional>
 #include <string>
 
@@ -11,16 +11,14 @@ struct PartitionOptions {
   std::optional<int64_t> accelerators, processors;
   std::string memory, bandwidth; ///< quantities, or ""
   bool allowReplicas = true;
-  std::string gap = "0", timeLimit = "none";
+  PlanSearchLimits limits;
   std::string output; ///< folder, or ""
   unsigned effort = 10;
   bool json = false;
 };
 
-/// By its ending, .json or .txt.
-bool isProfiledGraph(llvm::StringRef path);
-
-/// Prints the stages. Exit status: 0, 1 the input is wrong, 2 infeasible, or nothing found.
+/// Cuts the graph, a .json or .txt file, into stages and prints them. Exit status: 0, 1 the input is wrong, 2
+/// infeasible, or nothing found.
 int partitionProfiledGraph(const PartitionOptions &options);
 
 } // namespace accord

@@ -1,12 +1,12 @@
-// accord schedule FILE.sm | FILE.mm: a project of PSPLIB.
-#include "lib/driver/tasks/ScheduleProject.h"
+#include "lib/driver/tasks/Schedule.h"
+#include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
 #include "lib/import/psplib/Psplib.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/ScheduleOutput.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/driver/Session.h"
-#include "lib/driver/SolverMonitor.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -18,6 +18,24 @@ namespace {
 constexpr unsigned kMaxEffort = 40;
 
 } // namespace
+
+int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
+  Session session(options);
+  if (!session.prepare())
+    return session.finish(kWrongInput, "schedule");
+  std::optional<Plan> plan = planInterruptibly(session, limits);
+  if (!plan)
+    return session.finish(kWrongInput, "schedule");
+  if (!plan->feasible) {
+    llvm::outs() << (options.json ? jsonText(scheduleConflictJson(*plan)) + "\n" : scheduleConflictText(*plan));
+    return session.finish(kInfeasible, "schedule");
+  }
+  if (options.json)
+    llvm::outs() << jsonText(scheduleJson(*plan)) << "\n";
+  else
+    llvm::outs() << scheduleTable(*plan);
+  return session.finish(kDone, "schedule");
+}
 
 bool isProject(llvm::StringRef path) {
   llvm::StringRef ending = llvm::sys::path::extension(path);

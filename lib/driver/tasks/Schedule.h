@@ -1,9 +1,13 @@
-// `accord schedule` of a project of PSPLIB.
+// When each operation of a step runs on which core, and when each task of a project runs.
 #pragma once
+#include "lib/driver/PlanInterruptibly.h"
 #include "llvm/ADT/StringRef.h"
-#include <string>
 
 namespace accord {
+
+/// Plans the step of `options.file` on its machine and prints the schedule. Returns the exit status of `accord
+/// schedule`.
+int scheduleTraining(const Options &options, const PlanSearchLimits &limits);
 
 struct ProjectOptions {
   std::string file;
