@@ -161,7 +161,7 @@ private:
     std::map<int64_t, std::vector<int64_t>> full, all; // data degrees by tensor degree
     for (const DegreePlan &one : job.plans) {
       all[one.tensor].push_back(one.data);
-      if (static_cast<double>(one.plan.memory.peak) > capacity)
+      if (one.plan.memory.peak > capacity)
         full[one.tensor].push_back(one.data);
     }
     std::vector<std::string> words;

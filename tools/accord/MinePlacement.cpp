@@ -161,9 +161,9 @@ MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &bes
       fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", how.tensor,
                   how.sequence ? " with sequence" : "", how.pipeline, how.data, how.microbatch, recomputeTime);
   step.batch = batch;
-  step.step = static_cast<double>(best.metrics.step) * 1e-12;
+  step.step = best.metrics.step * 1e-12;
   step.joules = best.metrics.joules;
-  step.bytes = static_cast<double>(bytes);
+  step.bytes = bytes;
   step.value = best.value;
   step.placement = std::move(how);
   return step;

@@ -113,7 +113,7 @@ private:
   /// priced.
   Costs exchangedAt(double share, const Plan &plan) {
     WorkGraph graph = plan.graph;
-    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * share)); };
+    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(whole * share)); };
     for (Operation &op : graph.operations)
       if (op.communication && llvm::StringRef(op.name).contains(".gradient.")) {
         op.communication->payload = part(op.communication->payload);

@@ -62,7 +62,7 @@ double productPeak(const Machine &machine, llvm::StringRef precision) {
     if (core.kind == CoreKind::Tensor)
       for (const std::string &type : fallbackTypes(precision.str()))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
-          max = std::max(max, peak * static_cast<double>(core.count));
+          max = std::max(max, peak * core.count);
           break;
         }
   return max;
@@ -149,7 +149,7 @@ double Session::maxMemoryOn(const Machine &machine) {
   limited.limits = theProgram->limitsOn(*theJob, machine);
   int64_t memory = 0;
   limitsOf(limited, memory);
-  return static_cast<double>(memory);
+  return memory;
 }
 
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
@@ -229,9 +229,9 @@ std::optional<PlacementProblemRequest> Session::placementRequest(std::vector<std
                                const std::string &policy) -> std::variant<WorkGraph, Issue> {
     return workOfPlacement({tensor, 1, sequence, false, ""}, policy, microbatch);
   };
-  request.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
-                                      int64_t data,
-                                      const PlacementSpace::ReplicaSharding &division) -> std::variant<WorkGraph, Issue> {
+  request.instantiateDivided =
+      [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy, int64_t data,
+             const PlacementSpace::ReplicaSharding &division) -> std::variant<WorkGraph, Issue> {
     return workOfPlacement({tensor, data, sequence, division.experts > 1,
                             division.tables == PlacementProblem::Tables::Whole ? "" : name(division.tables)},
                            policy, microbatch);
@@ -252,7 +252,7 @@ std::optional<BuiltPlacementProblem> Session::buildPlacement() {
     return std::nullopt;
   }
   BuiltPlacementProblem found = std::move(std::get<BuiltPlacementProblem>(made));
-  int64_t layers = static_cast<int64_t>(found.problem.layers.size());
+  int64_t layers = found.problem.layers.size();
   const auto &ranges = found.problem.groups;
   if (!ranges.empty() && ranges.front().min > layers) {
     SourceRange where = theJob->declaration ? theJob->declaration->name.range : SourceRange{};
@@ -327,7 +327,7 @@ std::optional<PlacementPlan> Session::placement() {
   plan.sequence = theSequence.value_or(0);
   plan.samples = theJob->samples;
   if (theJob->tokens > 0)
-    plan.samples = std::ceil(theJob->tokens / static_cast<double>(plan.sequence));
+    plan.samples = std::ceil(theJob->tokens / plan.sequence);
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);

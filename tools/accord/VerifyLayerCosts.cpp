@@ -206,7 +206,7 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
     if (machine.memories.empty())
       continue;
     const Memory &memory = machine.memories.front();
-    Bytes bytes(static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten));
+    Bytes bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
     if (bytes.value > 0 && memory.bandwidth.value > 0)
       cost.transfer.front() = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
     cost.time = std::max(cost.time, cost.transfer.front());

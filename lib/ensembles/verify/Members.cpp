@@ -100,7 +100,7 @@ private:
     }
     if (counts != choice.counts)
       find("A0904", "numbers of members by kind are not those that are placed");
-    double price = rent * static_cast<double>(time) / 3.6e15;
+    double price = rent * time / 3.6e15;
     if (time != choice.time || memory != choice.memory || !near(joules, choice.joules) || !near(price, choice.price))
       find("A0905",
            fmt::format("a step of {} members takes {} ps, {} bytes, {} J and {} $; "

@@ -30,7 +30,7 @@ uint64_t choose(uint64_t n, uint64_t k) {
     result = result * (n - k + i) / i;
   return static_cast<uint64_t>(result);
 }
-Rational rational(uint64_t value) { return Rational(static_cast<int64_t>(value)); }
+Rational rational(uint64_t value) { return Rational(value); }
 
 class VoteChecker {
 public:
@@ -110,7 +110,7 @@ private:
       take({i}, certificate.statistics.memberErrors[i]);
     for (const auto &[set, rate] : certificate.statistics.jointErrors)
       take(set, rate);
-    measured = static_cast<int64_t>(measurements.size());
+    measured = measurements.size();
   }
 
   bool limits() {
@@ -309,7 +309,7 @@ private:
     // By number of errors still needed: probability that the members from i on make them.
     std::vector<Rational> need(enough + 1);
     need[0] = 1;
-    for (unsigned i = static_cast<unsigned>(members); i-- > 0;) {
+    for (unsigned i = members; i-- > 0;) {
       Rational error = rateOf({i}).rate;
       for (size_t k = enough; k > 0; --k)
         need[k] = error * need[k - 1] + (Rational(1) - error) * need[k];

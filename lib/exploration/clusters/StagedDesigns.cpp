@@ -92,8 +92,7 @@ private:
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageDeviceTypes deviceTypes;
     if (one.problem)
-      deviceTypes = stageDeviceTypes({one}, parallelConfig,
-                                     scaleOf(parallelConfig, static_cast<int64_t>(placed_.metrics.memory.size())));
+      deviceTypes = stageDeviceTypes({one}, parallelConfig, scaleOf(parallelConfig, placed_.metrics.memory.size()));
     if (!deviceTypes.deviceTypes.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -161,7 +160,7 @@ private:
     std::vector<Id> order(counts.size()); // what most of a step is of
     for (Id cls = 0; cls < order.size(); ++cls)
       order[cls] = cls;
-    auto takes = [&](Id cls) { return static_cast<double>(counts[cls]) * group.min[cls * layers.policies()]; };
+    auto takes = [&](Id cls) { return counts[cls] * group.min[cls * layers.policies()]; };
     std::sort(order.begin(), order.end(),
               [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
     add(group, common_);
@@ -302,8 +301,7 @@ private:
         const auto &cost = problem.cost(stage.layers[i], stage.parallelConfig);
         const PlacementProblem::RecomputeChoice &recomputeChoice = cost->recomputeChoices[stage.recomputeChoices[i]];
         mix[group.layers->alternative(problem.layers[stage.layers[i]].of, recomputeChoice.policy)] += 1;
-        times.back() +=
-            static_cast<double>(cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime);
+        times.back() += cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime;
       }
     }
     double longest = *std::max_element(times.begin(), times.end());

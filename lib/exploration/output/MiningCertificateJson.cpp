@@ -111,7 +111,7 @@ bool readAnswer(const json::Value &value, Path at, const MiningCertificate &cert
             [&](const json::Value &one, Path p, size_t &job) {
               int64_t wide = 0;
               bool ok = StrictFields::readInteger(one, p, wide, 0, static_cast<int64_t>(certificate.jobs.size()) - 1);
-              job = static_cast<size_t>(wide);
+              job = wide;
               return ok;
             })
       .check("jobs", !out.jobs.empty(), "an answer of no job")

@@ -66,14 +66,9 @@ json::Object toJson(const MiningPlan &plan, const MinedDesign &design) {
     chosen[plan.parameters[i].name] = jsonString(design.chosen[i]);
   json::Array steps;
   for (const MinedStep &step : design.steps) {
-    json::Object one{{"job", jsonString(step.job)},
-                     {"way", jsonString(step.alternative)},
-                     {"batch", step.batch},
-                     {"step_time_s", step.step},
-                     {"throughput", static_cast<double>(step.batch) / step.step},
-                     {"energy_J", step.joules},
-                     {"memory_bytes", step.bytes},
-                     {"value", finite(step.value)}};
+    json::Object one{{"job", jsonString(step.job)}, {"way", jsonString(step.alternative)},  {"batch", step.batch},
+                     {"step_time_s", step.step},    {"throughput", step.batch / step.step}, {"energy_J", step.joules},
+                     {"memory_bytes", step.bytes},  {"value", finite(step.value)}};
     if (step.ownBest > 0)
       one["own_best"] = step.ownBest;
     if (step.weight != 1)

@@ -119,7 +119,7 @@ std::optional<Issue> DesignSpace::Data::substitute(const DesignBlock &block, con
       return issueOf(value.problem(), locationOf(place));
     if (place.element >= 0) {
       SmallVector<Attribute> elements(cast<ArrayAttr>(list.get(place.key)).getValue());
-      elements[static_cast<size_t>(place.element)] = *value;
+      elements[place.element] = *value;
       list.set(place.key, ArrayAttr::get(of, elements));
     } else if (!place.member.empty()) {
       NamedAttrList members(cast<DictionaryAttr>(list.get(place.key)));
@@ -250,13 +250,13 @@ const std::variant<Core, Issue> &DesignSpace::Data::coreAt(size_t index, const D
 std::optional<Issue> DesignSpace::Data::checkAt(size_t index, const DesignBox &box, int reads) {
   if (reads < 0)
     return std::nullopt;
-  const DesignBlock &core = cores[index], &memory = memories[static_cast<size_t>(reads)];
+  const DesignBlock &core = cores[index], &memory = memories[reads];
   std::set<size_t> depends(core.parameters.begin(), core.parameters.end());
   depends.insert(memory.parameters.begin(), memory.parameters.end());
   auto &found = checked[index]->get(
       keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design), [&]() -> std::variant<bool, Issue> {
         const Core &one = std::get<Core>(coreAt(index, box, BoxCorner::Design));
-        const Memory &holder = std::get<Memory>(memoryAt(static_cast<size_t>(reads), box, BoxCorner::Design));
+        const Memory &holder = std::get<Memory>(memoryAt(reads, box, BoxCorner::Design));
         std::scoped_lock lock(reading);
         substitute(core, box, BoxCorner::Design);
         substitute(memory, box, BoxCorner::Design);

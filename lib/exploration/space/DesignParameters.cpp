@@ -60,7 +60,7 @@ struct Collector {
         for (auto [index, element] : llvm::enumerate(array))
           if (known->kind == accel::ValueKind::Shape && array.size() == 2) {
             DesignPlace part = place;
-            part.element = static_cast<int>(index), part.value = element;
+            part.element = index, part.value = element;
             part.path += index == 0 ? ".rows" : ".cols";
             add(part);
           }

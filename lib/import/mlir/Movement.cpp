@@ -143,12 +143,12 @@ void MlirImporter::concat(mlir::Operation *op) {
   auto place = llvm::find(order, dim);
   if (place == order.end() || dim == lead->batchDim)
     reportUnsupported("joins along the batch, which has no form here");
-  y.full[static_cast<size_t>(dim)] = 0;
+  y.full[dim] = 0;
   std::vector<DnnTextBuilder::Id> ids;
   for (const MlirValue &part : parts) {
     if (!part.computed() || part.batchDim != lead->batchDim)
       reportUnsupported("joins a tensor of each sample and one that all share, which has no form here");
-    y.full[static_cast<size_t>(dim)] += part.full[static_cast<size_t>(dim)];
+    y.full[dim] += part.full[dim];
     ids.push_back(arranged(part, order));
   }
   y.dims = order;
@@ -191,7 +191,7 @@ void MlirImporter::slice(mlir::Operation *op) {
     auto place = llvm::find(x.dims, static_cast<int>(i));
     x.full[i] = many;
     Shape shape = textBuilder.shape(x.id);
-    shape[static_cast<size_t>(place - x.dims.begin())] = many;
+    shape[place - x.dims.begin()] = many;
     x.id = textBuilder.add(nameOf(op), "slice", {x.id},
                            {fmt::format("axis = {}", place - x.dims.begin()), fmt::format("start = {}", from),
                             fmt::format("size = {}", many)},
@@ -257,13 +257,13 @@ void MlirImporter::reduce(mlir::Operation *op) {
   for (int64_t axis : axes) {
     if (axis < 0 || axis >= static_cast<int64_t>(x.full.size()) || axis == x.batchDim)
       reportUnsupported("reduces the batch, which has no form here");
-    y.full[static_cast<size_t>(axis)] = 1;
+    y.full[axis] = 1;
     auto place = llvm::find(y.dims, static_cast<int>(axis));
     if (place == y.dims.end())
       continue;
     auto at = place - y.dims.begin();
     Shape shape = textBuilder.shape(y.id);
-    int64_t count = shape[static_cast<size_t>(at)];
+    int64_t count = shape[at];
     shape.erase(shape.begin() + at);
     if (shape.empty())
       shape = {1};
@@ -288,13 +288,13 @@ void MlirImporter::reduce(mlir::Operation *op) {
     std::vector<int> place(x.full.size(), -1);
     for (size_t i = 0; i < x.full.size(); ++i)
       if (!llvm::is_contained(axes, static_cast<int64_t>(i))) {
-        place[i] = static_cast<int>(full.size());
+        place[i] = full.size();
         full.push_back(x.full[i]);
       }
     y.full = full;
     for (int &dim : y.dims)
-      dim = place[static_cast<size_t>(dim)];
-    y.batchDim = y.batchDim < 0 ? -1 : place[static_cast<size_t>(y.batchDim)];
+      dim = place[dim];
+    y.batchDim = y.batchDim < 0 ? -1 : place[y.batchDim];
   }
   setResult(op, y);
 }

@@ -77,9 +77,8 @@ buildWithinInt64(int64_t microbatch, const std::function<std::variant<LatencyMod
 std::optional<Issue> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches,
                                  int64_t maxDuration) {
   Expressions &e = model.nodes;
-  model.guards.push_back(
-      {nodes.slowest, e.integer(maxDuration - 1),
-       fmt::format("an operation takes {:.3g} s or longer", static_cast<double>(maxDuration) * 1e-12)});
+  model.guards.push_back({nodes.slowest, e.integer(maxDuration - 1),
+                          fmt::format("an operation takes {:.3g} s or longer", maxDuration * 1e-12)});
   NodeId estimate = e.add(e.multiply(e.toReal(microbatches), e.toReal(nodes.micro)), e.toReal(nodes.update));
   model.guards.push_back({estimate, e.real(0x1p62), fmt::format("the step takes {:.3g} s or longer", 0x1p62 * 1e-12)});
   NodeId total = e.add(e.multiply(microbatches, nodes.micro), nodes.update);

@@ -109,9 +109,8 @@ std::optional<Issue> LatencyBuilder::prepareMemory() {
   for (size_t k = 0; k < samples.size(); ++k) {
     double max = 0;
     for (const LiveSet &set : liveSets)
-      max = std::max(max,
-                     set.bytes(static_cast<double>(samples[k].microbatch), static_cast<double>(samples[k].sequence)));
-    if (!close(max, static_cast<double>(uses[k].peak)))
+      max = std::max(max, set.bytes(samples[k].microbatch, samples[k].sequence));
+    if (!close(max, uses[k].peak))
       return Issue{"A0707",
                    fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points "
                                "give {:.0f} B",

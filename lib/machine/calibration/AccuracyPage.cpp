@@ -22,13 +22,12 @@ static std::string leftOutTable(const std::vector<Case> &cases) {
     size_t rows = 0;
     for (const HeldOutSize &size : sizes) {
       out += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} |\n", source, size.model, size.rows, size.mape, size.worst);
-      sum += size.mape * static_cast<double>(size.rows);
+      sum += size.mape * size.rows;
       rows += size.rows;
       worst = std::max(worst, size.worst);
     }
     if (sizes.size() > 1)
-      out += fmt::format("| {} | all {} | {} | {:.1f} | {:.1f} |\n", source, sizes.size(), rows,
-                         sum / static_cast<double>(rows), worst);
+      out += fmt::format("| {} | all {} | {} | {:.1f} | {:.1f} |\n", source, sizes.size(), rows, sum / rows, worst);
   }
   return out;
 }

@@ -8,7 +8,7 @@ namespace {
 
 std::optional<Issue> wrong(const EmbeddingShape &shape, const RowMemory &memory, double stateRows) {
   auto good = [](double number) { return std::isfinite(number) && number >= 0; };
-  double lookups = static_cast<double>(shape.samples) * static_cast<double>(shape.pooling) * 2;
+  double lookups = static_cast<double>(shape.samples) * shape.pooling * 2;
   std::string what;
   if (shape.samples < 1 || shape.tables < 1 || shape.pooling < 1 || shape.tableRows < 1)
     what = "samples, tables, pooling and rows of a table are at least 1";
@@ -29,9 +29,7 @@ std::optional<Issue> wrong(const EmbeddingShape &shape, const RowMemory &memory,
   return Issue{"A0302", what, {}, {}};
 }
 
-double lookupsOfOne(const EmbeddingShape &shape) {
-  return static_cast<double>(shape.samples) * static_cast<double>(shape.pooling);
-}
+double lookupsOfOne(const EmbeddingShape &shape) { return static_cast<double>(shape.samples) * shape.pooling; }
 
 /// Of one table, among `times` as many lookups.
 double distinctOfOne(const EmbeddingShape &shape, int64_t times) {
@@ -39,7 +37,7 @@ double distinctOfOne(const EmbeddingShape &shape, int64_t times) {
 }
 
 EmbeddingCost started(const EmbeddingShape &shape, const RowMemory &memory) {
-  double tables = static_cast<double>(shape.tables);
+  double tables = shape.tables;
   EmbeddingCost cost;
   cost.lookups = lookupsOfOne(shape) * tables;
   cost.distinct = distinctOfOne(shape, 1) * tables;
@@ -62,8 +60,7 @@ std::variant<EmbeddingCost, Issue> embeddingForward(const EmbeddingShape &shape,
   if (auto issue = wrong(shape, memory, 0))
     return *issue;
   EmbeddingCost cost = started(shape, memory);
-  double rows = shape.skew ? cost.distinct : cost.lookups,
-         results = static_cast<double>(shape.samples) * static_cast<double>(shape.tables);
+  double rows = shape.skew ? cost.distinct : cost.lookups, results = static_cast<double>(shape.samples) * shape.tables;
   cost.read = shape.index * cost.lookups + bytesMovedPerRow(shape.row, memory.sector) * rows;
   cost.written = shape.row * results;
   finish(cost, memory, rows);
@@ -75,8 +72,7 @@ std::variant<EmbeddingCost, Issue> embeddingBackward(const EmbeddingShape &shape
   if (auto issue = wrong(shape, memory, stateRows))
     return *issue;
   EmbeddingCost cost = started(shape, memory);
-  double results = static_cast<double>(shape.samples) * static_cast<double>(shape.tables),
-         rows = cost.distinct * (1 + stateRows);
+  double results = static_cast<double>(shape.samples) * shape.tables, rows = cost.distinct * (1 + stateRows);
   Bytes touched = bytesMovedPerRow(shape.row, memory.sector) * rows;
   cost.read = shape.row * results + shape.index * cost.lookups + touched;
   cost.written = touched;
@@ -86,7 +82,7 @@ std::variant<EmbeddingCost, Issue> embeddingBackward(const EmbeddingShape &shape
 
 double sharedRows(const EmbeddingShape &shape) {
   double one = distinctOfOne(shape, 1), two = distinctOfOne(shape, 2);
-  return std::max(0.0, 2 * one - two) * static_cast<double>(shape.tables);
+  return std::max(0.0, 2 * one - two) * shape.tables;
 }
 
 } // namespace accord

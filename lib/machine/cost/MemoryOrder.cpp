@@ -80,7 +80,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
     if (hasPath && !paths.onPath.contains(core) && !core.getEntries().contains("reads"))
       return emitError(accel::blockLocation(core)) << "no path reaches core '" << core.getSymName() << "'";
   for (auto [index, memory] : llvm::enumerate(order.memories))
-    order.indexOf[memory] = static_cast<int>(index);
+    order.indexOf[memory] = index;
   for (auto [core, memory] : paths.feeds)
     order.lastBeforeCore[core] = order.indexOf.lookup(memory);
   return order;

@@ -53,7 +53,7 @@ std::variant<ComputeTime, Issue> PeakRateModel::compute(const CostQuery &q, Assu
 ComputeTime timeAtPeak(const CostQuery &q, FlopsPerSecond peak) {
   const Core &core = q.machine.cores[q.core];
   int64_t count = instancesPerOperation(core);
-  double flops = static_cast<double>(q.operation.flops);
+  double flops = q.operation.flops;
   FlopsPerSecond rate = peak * static_cast<double>(count) * core.efficiency;
   return {flops == 0 ? Seconds(0) : Flops(flops) / rate,
           fmt::format("flops / (count * peak * efficiency) = {:.0f} / ({} * {:.6g} * {:.6g})", flops, count, peak.value,
@@ -70,8 +70,7 @@ ComputeTime timeOfCycles(const CostQuery &q, FlopsPerSecond peak, double cycles,
                                    core.name, q.type, implied / clock, core.rows > 0 ? "array" : "lanes"));
   if (!(std::abs(implied - clock) <= 1e-9 * clock))
     clock = implied;
-  double flops = static_cast<double>(q.operation.flops),
-         slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
+  double flops = q.operation.flops, slower = flops > 0 ? (flops + core.halfPerformanceWork.value) / flops : 1;
   std::string formula =
       fmt::format("cycles / (clock * efficiency) = {:.15g} / ({:.6g} * {:.6g})", cycles, clock, core.efficiency);
   if (slower != 1)

@@ -309,7 +309,7 @@ Watts powerAtPeak(const Machine &machine, bool min) {
       double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
       power = min ? std::min(power, one) : std::max(power, one);
     }
-    sum += Watts(power * static_cast<double>(core.count));
+    sum += Watts(power * core.count);
   }
   for (const Memory &memory : machine.memories)
     sum += Watts(memory.bandwidth.value * memory.energy.value);

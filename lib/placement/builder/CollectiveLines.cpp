@@ -39,7 +39,7 @@ std::variant<std::vector<AlphaBetaModel>, Issue> linesOf(const Fabric &fabric, C
     for (double pieces = 1; pieces <= kMaxPieces; pieces *= 4) {
       AlphaBetaModel line{alpha, beta};
       for (const CollectiveTerms::Tree &tree : way.trees) {
-        double rounds = static_cast<double>(tree.depth) + pieces - 1;
+        double rounds = tree.depth + pieces - 1;
         line.latency += rounds * tree.alpha.at(latencies);
         line.perByte += rounds * tree.beta.at(ratios) / pieces;
       }

@@ -90,7 +90,7 @@ private:
   }
 
   void limits() {
-    double watts = reevaluated.step > 0 ? reevaluated.joules / (static_cast<double>(reevaluated.step) * 1e-12) : 0;
+    double watts = reevaluated.step > 0 ? reevaluated.joules / (reevaluated.step * 1e-12) : 0;
     auto within = [&](const char *what, double is, double max) {
       if (max > 0 && is > max * (1 + 1e-9))
         report("A0952", fmt::format("{} {}, at most {} may be", what, is, max), p.location);

@@ -246,7 +246,7 @@ int64_t recountReplicasPerNode(const PlacementProblem &p, PlacementProblem::Id p
 std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement &plan, double passes) {
   size_t stages = plan.stages.size(), groups = stages / static_cast<size_t>(plan.virtualStages);
   Traffic traffic = trafficOf(p, plan);
-  if (static_cast<double>(plan.microbatches) * static_cast<double>(stages + traffic.size()) > passes)
+  if (static_cast<double>(plan.microbatches) * (stages + traffic.size()) > passes)
     return std::nullopt;
   ReplayInput pipeline{plan.schedule,     static_cast<int64_t>(groups),    plan.virtualStages,
                        plan.microbatches, std::vector<StageTimes>(stages), std::vector<std::vector<uint32_t>>(stages)};
@@ -277,11 +277,11 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
       updates[g] += cost.update;
       metrics.memory[g] += cost.staticMemory;
       workspace[g] = std::max(workspace[g], recomputeChoice.workspace);
-      metrics.joules += cost.joules + static_cast<double>(recomputeChoice.recomputeTime) * cost.recomputeJoules;
+      metrics.joules += cost.joules + recomputeChoice.recomputeTime * cost.recomputeJoules;
     }
     recomputeChoices[g].push_back(activations), outside[g].push_back(hostActivations);
     overlapTime[g] += times.backward + times.weight;
-    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, static_cast<double>(weights));
+    int64_t gather = minReplayTime(p.parallelConfigs[stage.parallelConfig].gather, weights);
     times.forward += gather + p.hostOverheadPerMicrobatch;
     times.backward += gather;
   }
@@ -295,30 +295,30 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
     first[g] = taken[parallelConfig.deviceType];
     last[g] = (taken[parallelConfig.deviceType] += devices) - 1;
     metrics.devices += devices;
-    idle += deviceType.idleWatts * static_cast<double>(devices);
-    price += deviceType.pricePerHour * static_cast<double>(devices) / 3600;
-    tdp += deviceType.tdpWatts * static_cast<double>(devices);
-    auto [bytes, held] = peakOf(pipeline, static_cast<int64_t>(g), recomputeChoices[g]);
+    idle += deviceType.idleWatts * devices;
+    price += deviceType.pricePerHour * devices / 3600;
+    tdp += deviceType.tdpWatts * devices;
+    auto [bytes, held] = peakOf(pipeline, g, recomputeChoices[g]);
     for (size_t virtualStage = 0; virtualStage < held.size(); ++virtualStage)
       metrics.inFlight[virtualStage * groups + g] = held[virtualStage];
     metrics.memory[g] += bytes + workspace[g];
-    metrics.host[g] += peakOf(pipeline, static_cast<int64_t>(g), outside[g]).first;
+    metrics.host[g] += peakOf(pipeline, g, outside[g]).first;
     metrics.fits &= metrics.memory[g] <= deviceType.memory && metrics.host[g] <= deviceType.hostMemory;
 
-    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, static_cast<int64_t>(groups));
+    int64_t replicasPerNode = recountReplicasPerNode(p, plan.stages[g].parallelConfig, groups);
     int64_t exchange = 0;
     for (size_t i = 0; i < parallelConfig.gradientSyncs.size(); ++i) // the last with no more together than there are
       if (i == 0 || parallelConfig.gradientSyncs[i].replicasPerNode <= replicasPerNode)
-        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, static_cast<double>(gradients[g]));
+        exchange = minReplayTime(parallelConfig.gradientSyncs[i].alternatives, gradients[g]);
     // Replicas with the same experts are `expert` apart: so many times fewer are together.
     int64_t experts = 0, same = std::max<int64_t>(1, replicasPerNode / parallelConfig.expert);
     for (const auto &sync : parallelConfig.expertGradientSyncs)
       if (sync.replicasPerNode <= same || &sync == &parallelConfig.expertGradientSyncs.front())
-        experts = minReplayTime(sync.alternatives, static_cast<double>(expertGradients[g]));
+        experts = minReplayTime(sync.alternatives, expertGradients[g]);
     exchange += experts;
-    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * static_cast<double>(overlapTime[g]));
+    auto overlapFraction = static_cast<int64_t>(p.overlapFraction * overlapTime[g]);
     if (p.maxOverlap < 1)
-      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * static_cast<double>(exchange)));
+      overlapFraction = std::min(overlapFraction, static_cast<int64_t>(p.maxOverlap * exchange));
     pipeline.stages[g].stepTail = (exchange > overlapFraction ? exchange - overlapFraction : 0) + updates[g];
   }
 
@@ -353,8 +353,8 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
                &receives = p.parallelConfigs[plan.stages[b].parallelConfig];
     const auto &link = p.links[sends.deviceType * p.deviceTypes.size() + receives.deviceType];
     bool intraNode = onOneNode(a, b);
-    double each = static_cast<double>(bytes) * static_cast<double>(sends.data * sends.microbatch) /
-                  static_cast<double>(std::min(sends.devices(), receives.devices()));
+    double each =
+        static_cast<double>(bytes) * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
     int64_t takes = minReplayTime({intraNode ? link.intraNode : link.interNode}, each);
     if (p.blockingTransfers) {
       pipeline.stages[to].forward += takes;
@@ -395,12 +395,12 @@ std::optional<PlanMetrics> reevaluate(const PlacementProblem &p, const Placement
   if (metrics.step < p.minStep)
     metrics.step = p.minStep;
   metrics.times = std::move(pipeline.stages);
-  double seconds = static_cast<double>(metrics.step) * 1e-12;
+  double seconds = metrics.step * 1e-12;
   metrics.joules += idle * seconds;
   metrics.price = price * seconds;
   switch (p.objective) {
   case PlacementObjective::StepTime:
-    metrics.value = static_cast<double>(metrics.step);
+    metrics.value = metrics.step;
     break;
   case PlacementObjective::Energy:
     metrics.value = metrics.joules;

@@ -22,7 +22,7 @@ std::string timingText(const Plan &plan, const TextStyle &style) {
   if (const Issue *problem = std::get_if<Issue>(&made))
     return "\nno timing: " + problem->message + "\n";
   const StepSensitivity &what = std::get<StepSensitivity>(made);
-  double step = static_cast<double>(std::max<int64_t>(what.step.value, 1));
+  double step = std::max<int64_t>(what.step.value, 1);
   auto percent = [&](Picoseconds t) { return fmt::format("{:.3g} %", 100 * static_cast<double>(t.value) / step); };
   std::string kinds, phases;
   auto add = [&](std::string &to, const char *label, Picoseconds t) {

@@ -27,7 +27,7 @@ public:
   }
 
   std::variant<Schedule, std::vector<Issue>> run() {
-    double host = static_cast<double>(graph_.microbatches) * machine_.host.microbatch.value + machine_.host.step.value;
+    double host = graph_.microbatches * machine_.host.microbatch.value + machine_.host.step.value;
     if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
       return std::vector<Issue>{
           {"A0452",
@@ -245,7 +245,7 @@ private:
     for (RegionSchedule &region : schedule_.regions) {
       std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
       for (size_t c = 0; c < freeAt.size(); ++c)
-        freeAt[c].resize(static_cast<size_t>(variants_.capacity(c)));
+        freeAt[c].resize(variants_.capacity(c));
       for (Slot &slot : region.slots) {
         if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
           continue;
@@ -261,7 +261,7 @@ private:
               continue;
             freeAt[c][i] = end;
             if (static_cast<int>(c) == slot.core && needs == variants_.amount(*variant, c))
-              slot.instance = static_cast<int>(i);
+              slot.instance = i;
             --needs;
           }
         }

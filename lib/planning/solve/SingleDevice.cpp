@@ -34,8 +34,8 @@ const char *name(Objective objective) {
 CandidateMetrics measureCandidate(const Plan &plan) {
   CandidateMetrics a;
   a.stepTime = plan.schedule.step.seconds();
-  a.throughput = a.stepTime.value > 0 ? static_cast<double>(plan.batch) / a.stepTime.value : 0;
-  a.deviceMemory = Bytes(static_cast<double>(plan.memory.peak));
+  a.throughput = a.stepTime.value > 0 ? plan.batch / a.stepTime.value : 0;
+  a.deviceMemory = Bytes(plan.memory.peak);
   a.energy = stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, a.stepTime);
   if (a.stepTime.value > 0)
     a.power = Watts(a.energy.value / a.stepTime.value);
@@ -55,7 +55,7 @@ void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   switch (objective) {
   case Objective::Throughput:
     plan.objectiveValue = achieved.throughput;
-    plan.objectiveBound = bound > 0 ? static_cast<double>(plan.batch) / bound : achieved.throughput;
+    plan.objectiveBound = bound > 0 ? plan.batch / bound : achieved.throughput;
     return;
   case Objective::StepTime:
   case Objective::Price: // of placements alone
@@ -67,7 +67,7 @@ void judge(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
     plan.objectiveValue = achieved.deviceMemory.value;
     double staticTensors = 0;
     for (const StaticTensor &r : plan.graph.staticTensors)
-      staticTensors += static_cast<double>(r.bytes);
+      staticTensors += r.bytes;
     plan.objectiveBound = staticTensors;
     return;
   }

@@ -24,8 +24,8 @@ bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
 double peakOf(const Core &core, const std::string &type, const Machine &machine) {
   auto stated = core.peak.find(type);
   return stated != core.peak.end() ? stated->second.value
-         : core.rows > 0 ? 2.0 * static_cast<double>(core.rows) * static_cast<double>(core.cols) * machine.clock.value
-                         : static_cast<double>(core.lanes) * machine.clock.value;
+         : core.rows > 0           ? 2.0 * core.rows * core.cols * machine.clock.value
+                                   : core.lanes * machine.clock.value;
 }
 
 /// An operation, or a part of one.
@@ -53,12 +53,12 @@ double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const s
     floats = true;
   if (floats)
     p.find("A0910", op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  double rate = static_cast<double>(instances) * peakOf(core, type, p.plan.machine) * core.efficiency,
+  double rate = instances * peakOf(core, type, p.plan.machine) * core.efficiency,
          min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
     for (const Loop &loop : domain)
-      points *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+      points *= std::max<int64_t>(loop.extent, 1);
     min = std::min(min, points * stated->second / rate);
   }
   return min;
@@ -77,7 +77,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   for (size_t i = 0; i < op.parts.size(); ++i) {
     const FusedPart &part = op.parts[i];
     const PartCost &one = cost.parts[i];
-    const Core &core = p.plan.machine.cores[static_cast<size_t>(one.core)];
+    const Core &core = p.plan.machine.cores[one.core];
     flops += part.flops;
     double time = verifyCore(p, op,
                              {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain,
@@ -108,7 +108,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
 void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
                          std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
-  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten);
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
     double transfer = m == 0 && bytes > 0 && memory.bandwidth.value > 0
@@ -126,7 +126,7 @@ void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cos
 
 /// Of a core over which work is spread all, of others one; of those that leave it open either.
 void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
-  const Core &core = p.plan.machine.cores[static_cast<size_t>(cost.core)];
+  const Core &core = p.plan.machine.cores[cost.core];
   bool all = cost.instances == core.count && (!core.perInstanceMapping || core.anyMapping || !cost.parts.empty()),
        one = cost.instances == 1 && cost.parts.empty() && (core.perInstanceMapping || core.anyMapping);
   if (cost.instances != 0 && !all && !one)
@@ -173,8 +173,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     ++given[cost.model];
     return;
   }
-  double bytes = static_cast<double>(op.bytesRead) + static_cast<double>(op.bytesWritten),
-         flops = static_cast<double>(op.flops);
+  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten, flops = op.flops;
   double energy = flops * energyPerFlop(machine, cost.type).value;
   bool mapped = !cost.tiles.empty();
   if (mapped && !verifyTiles(p, op, cost))

@@ -19,8 +19,7 @@ void verifyVerdict(Proof &p) {
     p.find("A0915", {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
            plan.graph.microbatches, static_cast<double>(samples));
 
-  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value,
-         batch = static_cast<double>(plan.batch);
+  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value, batch = plan.batch;
   auto is = [&](const char *what, double value) {
     if (!close(plan.objectiveValue, value))
       p.find("A0905", {}, "the objective {} is {:.9g}, {} gives {:.9g}", plan.objective, plan.objectiveValue, what,
@@ -40,7 +39,7 @@ void verifyVerdict(Proof &p) {
       p.find("A0905", {}, "no plan is said to take less than {:.9g} s, the bound on the step is {:.9g} s",
              plan.objectiveBound, bound);
   } else if (plan.objective == "memory") {
-    is("peak memory", static_cast<double>(plan.memory.peak));
+    is("peak memory", plan.memory.peak);
   } else {
     p.trusted("the value of objective '{}' is taken as given", plan.objective);
     return;
@@ -53,16 +52,16 @@ void verifyTotals(Proof &p) {
   for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id) {
     double times = p.operation(id).region == kUpdateRegion ? 1 : static_cast<double>(p.plan.graph.microbatches);
     for (RegionId r = p.operation(id).region; r != kNone; r = p.plan.graph.regions[r].parent)
-      times *= static_cast<double>(p.plan.graph.regions[r].count);
-    flops += times * static_cast<double>(p.operation(id).flops);
+      times *= p.plan.graph.regions[r].count;
+    flops += times * p.operation(id).flops;
   }
   double max = 0;
   for (const Core &core : p.plan.machine.cores) {
-    double fastest = core.rows > 0 ? 2.0 * static_cast<double>(core.rows * core.cols) * p.plan.machine.clock.value
-                                   : static_cast<double>(core.lanes) * p.plan.machine.clock.value;
+    double fastest = core.rows > 0 ? 2.0 * (core.rows * core.cols) * p.plan.machine.clock.value
+                                   : core.lanes * p.plan.machine.clock.value;
     for (const auto &[type, peak] : core.peak)
       fastest = std::max(fastest, peak.value);
-    max += fastest * static_cast<double>(core.count);
+    max += fastest * core.count;
   }
   double step = p.plan.schedule.step.seconds().value;
   if (p.out.trusted.empty() && flops > max * step * (1 + 1e-9))

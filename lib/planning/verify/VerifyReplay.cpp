@@ -158,7 +158,7 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
     p.find("A0913", {}, "the peak is said to be at {} ps of a step of {} ps", p.plan.memory.when.value,
            p.plan.schedule.step.value);
   double capacity = p.plan.machine.memories[0].capacity.value;
-  if (p.plan.feasible && capacity > 0 && static_cast<double>(std::max(peak, reported)) > capacity)
+  if (p.plan.feasible && capacity > 0 && std::max(peak, reported) > capacity)
     p.find("A0904", {}, "the plan needs {} B, memory '{}' has {:.0f} B", std::max(peak, reported),
            p.plan.machine.memories[0].name, capacity);
   if (equal)

@@ -66,9 +66,9 @@ SparsityPattern transposed(const SparsityPattern &p) {
   if (p.kind == SparsityPattern::Kind::Histogram) {
     double sparsity = 0;
     for (size_t i = 0; i < p.histogram.size(); ++i)
-      sparsity += static_cast<double>(i) * p.histogram[i];
+      sparsity += i * p.histogram[i];
     turned.kind = SparsityPattern::Kind::Unstructured;
-    turned.density = p.window > 0 ? std::clamp(1 - sparsity / static_cast<double>(p.window), 0.0, 1.0) : p.density;
+    turned.density = p.window > 0 ? std::clamp(1 - sparsity / p.window, 0.0, 1.0) : p.density;
     turned.independent = true;
   }
   return turned;
@@ -95,7 +95,7 @@ std::variant<PhaseShares, Issue> workShares(const LinearSparsity &sparsity, cons
     auto left = density(of.pattern, shapeOf(operand));
     if (std::holds_alternative<Issue>(left) || !isSkipped(use, of, patternIn(phase, operand, sparsity)))
       return std::holds_alternative<Issue>(left) ? left : std::variant<double, Issue>(1.0);
-    return use.of > 0 ? std::variant<double, Issue>(static_cast<double>(use.kept) / static_cast<double>(use.of)) : left;
+    return use.of > 0 ? std::variant<double, Issue>(static_cast<double>(use.kept) / use.of) : left;
   };
   PhaseShares shares;
   const std::pair<Phase, double *> phases[] = {{Phase::Forward, &shares.forward},

@@ -32,7 +32,7 @@ public:
     if (label.size() < 12)
       return label;
     auto at = std::find(labels_.begin(), labels_.end(), label);
-    size_t number = static_cast<size_t>(at - labels_.begin());
+    size_t number = at - labels_.begin();
     if (at == labels_.end())
       labels_.push_back(label);
     return fmt::format("[{}]", number + 1);

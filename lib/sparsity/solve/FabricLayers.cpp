@@ -27,7 +27,7 @@ std::vector<double> thinned(const std::vector<double> &windows, double zero) {
   for (int64_t z = 0; z <= window; ++z) {
     const Occupancy more = binomial(window - z, zero);
     for (int64_t i = 0; i <= more.max(); ++i)
-      result[static_cast<size_t>(z + i)] += windows[static_cast<size_t>(z)] * more.probability[static_cast<size_t>(i)];
+      result[z + i] += windows[z] * more.probability[i];
   }
   return result;
 }

@@ -258,7 +258,7 @@ private:
     const OperationCost &cost = search_.costs.operations[of.of.forward];
     if (cost.core < 0)
       return "";
-    const Core &core = search_.machine.cores[static_cast<size_t>(cost.core)];
+    const Core &core = search_.machine.cores[cost.core];
     if (!core.sparse)
       return fmt::format("core '{}' makes nothing of zeros", core.name);
     auto words = [](const char *operand, const SparseAcceleration &use) {
@@ -295,8 +295,7 @@ private:
       (op.phase == Phase::DataGradient     ? option.dataGradient
        : op.phase == Phase::WeightGradient ? option.weightGradient
        : op.phase == Phase::Update         ? option.update
-                                           : option.forward) +=
-          part.mean.time.value * static_cast<double>(search_.graph.executions(id));
+                                           : option.forward) += part.mean.time.value * search_.graph.executions(id);
       if (id == of.of.forward)
         option.bound = part.mean.bound;
     }
@@ -332,7 +331,7 @@ private:
     const double rest = shareOfStates(of, w);
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (resident.name == of.parameter)
-        option.bytes += static_cast<double>(resident.bytes) * (resident.category == Category::Weights ? kept : rest);
+        option.bytes += resident.bytes * (resident.category == Category::Weights ? kept : rest);
   }
 
   std::string labelOf(const Pattern &w, const Pattern &a, const Pattern &g, bool formats) const {
@@ -359,7 +358,7 @@ private:
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (std::none_of(plan_.layers.begin(), plan_.layers.end(),
                        [&](const PruneLayer &layer) { return layer.parameter == resident.name; }))
-        plan_.otherBytes += static_cast<double>(resident.bytes);
+        plan_.otherBytes += resident.bytes;
   }
 
   double optionCost(const PruneOption &option) const {
@@ -434,7 +433,7 @@ std::vector<std::string> layerNames(const WorkGraph &graph) {
 std::vector<std::vector<unsigned>> groupsOf(const std::vector<AccuracyQueryResult> &results,
                                             const std::vector<unsigned> &layerOf,
                                             const std::vector<std::string> &parameters) {
-  llvm::IntEqClasses classes(static_cast<unsigned>(parameters.size()));
+  llvm::IntEqClasses classes(parameters.size());
   std::map<std::string, unsigned> byGroup, byParameter;
   for (unsigned i = 0; i < parameters.size(); ++i)
     classes.join(byParameter.try_emplace(parameters[i], i).first->second, i);

@@ -23,19 +23,18 @@ public:
   /// Steps of a window with so many products at once, zeros left out.
   double steps(int64_t fine, const DataflowSparsity *sparsity) const {
     if (!sparsity)
-      return std::ceil(static_cast<double>(window) / static_cast<double>(fine));
+      return std::ceil(static_cast<double>(window) / fine);
     double mean = 0;
     for (int64_t left = 1; left <= window; ++left)
-      mean += std::ceil(static_cast<double>(left) / static_cast<double>(fine)) *
-              sparsity->windows[static_cast<size_t>(window - left)];
+      mean += std::ceil(static_cast<double>(left) / fine) * sparsity->windows[window - left];
     return mean;
   }
 
   /// Cycles of an image with `parts` of the channels (with groups) and of the filters one after
   /// another.
   double cycles(double channelParts, double filterParts, double groupParts, double steps) const {
-    double results = static_cast<double>(layer.rows * layer.columns) * groupParts * filterParts;
-    double enters = static_cast<double>(layer.inputRows * layer.inputColumns) * groupParts;
+    double results = (layer.rows * layer.columns) * groupParts * filterParts;
+    double enters = (layer.inputRows * layer.inputColumns) * groupParts;
     return std::max({results * channelParts * steps, results, enters * channelParts});
   }
 
@@ -47,8 +46,8 @@ public:
         for (int64_t out = 1; channels % in == 0 && out <= filters; ++out) {
           if (filters % out != 0)
             continue;
-          double groupParts = static_cast<double>(layer.groups / g);
-          double in1 = static_cast<double>(channels / in), out1 = static_cast<double>(filters / out);
+          double groupParts = layer.groups / g;
+          double in1 = channels / in, out1 = filters / out;
           if (cycles(in1, out1, groupParts, 0) >= max)
             continue; // streams
           // More at once are never slower: the fewest by halving, then what is allowed.
@@ -138,9 +137,8 @@ private:
         return find("A0904", fmt::format("layer '{}' is not folded by {} x {} x {} x {}", name, of.groups, of.in,
                                          of.out, of.fine));
       int64_t count = layer.multipliers(of.groups, of.in, of.out, of.fine);
-      double cycles =
-          layer.cycles(static_cast<double>(layer.channels / of.in), static_cast<double>(layer.filters / of.out),
-                       static_cast<double>(layer.layer.groups / of.groups), layer.steps(of.fine, sparsity));
+      double cycles = layer.cycles(layer.channels / of.in, layer.filters / of.out, layer.layer.groups / of.groups,
+                                   layer.steps(of.fine, sparsity));
       if (count != stage.multipliers || !near(cycles, stage.cycles.max()))
         find("A0905", fmt::format("layer '{}' has {} multipliers and takes {} cycles; claimed are "
                                   "{} and {}",

@@ -83,7 +83,7 @@ private:
       auto add = [](ReportedSelection::Totals &to, const ReportedSelection::Option &option) {
         to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
       };
-      const ReportedSelection::Option &option = layer.options[static_cast<size_t>(layer.chosen)];
+      const ReportedSelection::Option &option = layer.options[layer.chosen];
       add(chosen, option), add(dense, layer.options.front());
       quantile += option.quantile;
     }
